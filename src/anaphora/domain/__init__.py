@@ -1,0 +1,1 @@
+"""The nouns: frozen, keyword-only, without I/O, clock or environment."""

@@ -1,0 +1,129 @@
+"""Who and which: session keys, ranges of the log, and time-ordered ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from anaphora.errors import InvalidInput
+
+MAX_ID_CHARS = 200
+
+
+def checked_text(value: str, what: str) -> str:
+    """The value itself, if every store can hold it.
+
+    Raises:
+        InvalidInput: it is no string, or holds NUL or lone surrogates.
+
+    """
+    if not isinstance(value, str):
+        raise InvalidInput(f"{what} must be a string, not {type(value).__name__}")
+    if "\x00" in value:
+        raise InvalidInput(f"{what} contains a NUL character: remove it")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{what} contains half a surrogate pair: it is not valid Unicode text") from None
+    return value
+
+
+def checked_id(value: str, what: str) -> str:
+    """An identifier as given: 1 to 200 characters of any script, never a path, never normalised."""
+    checked_text(value, what)
+    if not value.strip():
+        raise InvalidInput(f"{what} must not be empty")
+    if len(value) > MAX_ID_CHARS:
+        raise InvalidInput(f"{what} is longer than {MAX_ID_CHARS} characters")
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionKey:
+    """The name of one conversation. Two keys are the same session only if all four parts are equal."""
+
+    tenant: str
+    user: str
+    agent: str
+    session: str
+
+    def __post_init__(self) -> None:
+        for part in ("tenant", "user", "agent", "session"):
+            checked_id(getattr(self, part), part)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SeqRange:
+    """A half-open range `[start, stop)` of sequence numbers: the only range type."""
+
+    start: int
+    stop: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.stop:
+            raise InvalidInput(f"not a range of sequence numbers: [{self.start}, {self.stop})")
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def __contains__(self, seq: object) -> bool:
+        return isinstance(seq, int) and self.start <= seq < self.stop
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.start, self.stop))
+
+    def __str__(self) -> str:
+        return f"[{self.start}, {self.stop})"
+
+    def contains(self, other: SeqRange) -> bool:
+        """True if every number of the other range is in this one."""
+        return not other or (self.start <= other.start and other.stop <= self.stop)
+
+    def clip(self, other: SeqRange) -> SeqRange:
+        """What both ranges share; empty (at this range's nearer end) if they share nothing."""
+        start = min(max(self.start, other.start), self.stop)
+        return SeqRange(start, max(start, min(self.stop, other.stop)))
+
+
+def union(ranges: Iterable[SeqRange]) -> tuple[SeqRange, ...]:
+    """The same numbers as sorted, disjoint, non-adjacent ranges."""
+    out: list[SeqRange] = []
+    for item in sorted(r for r in ranges if r):
+        if out and item.start <= out[-1].stop:
+            out[-1] = SeqRange(out[-1].start, max(out[-1].stop, item.stop))
+        else:
+            out.append(item)
+    return tuple(out)
+
+
+def subtract(whole: Iterable[SeqRange], holes: Iterable[SeqRange]) -> tuple[SeqRange, ...]:
+    """The numbers of `whole` that are in none of `holes`, as sorted disjoint ranges."""
+    left: list[SeqRange] = []
+    gaps = union(holes)
+    for item in union(whole):
+        start = item.start
+        for gap in gaps:
+            if gap.stop <= start or gap.start >= item.stop:
+                continue
+            if gap.start > start:
+                left.append(SeqRange(start, gap.start))
+            start = max(start, gap.stop)
+        if start < item.stop:
+            left.append(SeqRange(start, item.stop))
+    return tuple(left)
+
+
+def uuid7(now: datetime, randomness: bytes) -> UUID:
+    """A version 7 UUID (RFC 9562): 48 bits of milliseconds, then random bits.
+
+    Args:
+        now: an aware time.
+        randomness: at least 10 random bytes.
+
+    """
+    millis = int(now.timestamp() * 1000) & ((1 << 48) - 1)
+    tail = int.from_bytes(randomness[:10], "big")
+    value = (millis << 80) | (0x7 << 76) | ((tail >> 68 & 0xFFF) << 64) | (0b10 << 62) | (tail & ((1 << 62) - 1))
+    return UUID(int=value)

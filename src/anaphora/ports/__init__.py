@@ -1,0 +1,1 @@
+"""Protocols cut by their consumers: what services need from the world."""

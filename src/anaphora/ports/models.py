@@ -1,0 +1,140 @@
+"""What we need of language models, embedders and tokenizers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from anaphora.domain.keys import SeqRange
+from anaphora.domain.messages import Message
+from anaphora.domain.summaries import Method, Point
+from anaphora.domain.wire import PromptMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """One answer of a chat model."""
+
+    text: str
+    #: the name under which the provider answered
+    model: str
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class ChatModel(Protocol):
+    """A language model behind any provider.
+
+    Both methods raise `ModelUnavailable` (timeout, connection, 429 with `retry_after`, 5xx), `ModelRefused`
+    (wrong key or name, rejected request) or `ModelOutputInvalid` (an answer without text).
+    """
+
+    @property
+    def name(self) -> str:
+        """The configured name, such as `openai:gpt-4.1-mini`."""
+        ...
+
+    async def complete(
+        self,
+        messages: Sequence[PromptMessage],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        max_tokens: int,
+        temperature: float,
+    ) -> Completion:
+        """One answer; with a JSON schema, its text is JSON that the provider was told to conform to it."""
+        ...
+
+    def stream(
+        self, messages: Sequence[PromptMessage], *, max_tokens: int, temperature: float
+    ) -> AsyncIterator[str]:
+        """The answer in pieces, as they arrive."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedderProfile:
+    """What is known of an embedder. Vectors of different ids are never compared (I19)."""
+
+    id: str
+    dimensions: int
+    max_tokens: int
+    pooling: str
+    query_prefix: str
+    #: cosine above which a passage counts as relevant to a query
+    relevance_threshold: float
+    #: cosine above which two messages count as of one topic
+    same_topic_threshold: float
+
+
+class Embedder(Protocol):
+    """Text to unit vectors. Calls block: run them in a thread."""
+
+    @property
+    def profile(self) -> EmbedderProfile:
+        """What is known of this embedder."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """Unit vectors of passages, one each, `profile.dimensions` long."""
+        ...
+
+    def embed_query(self, text: str) -> Sequence[float]:
+        """The unit vector of a question."""
+        ...
+
+
+class TokenCounter(Protocol):
+    """Counts tokens. Deterministic; 1 MiB of any text in at most a second."""
+
+    @property
+    def name(self) -> str:
+        """The encoding, such as `o200k_base`."""
+        ...
+
+    def count(self, text: str) -> int:
+        """How many tokens the text has."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryRequest:
+    """New messages to be carried into a summary."""
+
+    #: what stands in the summary already, oldest first
+    points: tuple[Point, ...]
+    #: how many of the oldest points should become one, to make room (0 or at least 2)
+    merge: int
+    #: the messages to speak of; their seqs are exactly `range`
+    messages: tuple[Message, ...]
+    range: SeqRange
+    #: how many tokens the new points may have together
+    max_tokens: int
+    #: how many tokens the merged point may have
+    merged_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryDraft:
+    """What a summariser made: not validated yet."""
+
+    #: statements about the new messages with the messages that each cites, inclusive on both ends
+    statements: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
+    #: the oldest points in one sentence or two, when `merge` asked for it
+    merged: str | None
+    method: Method
+    model: str | None
+    prompt_version: str | None
+    #: a summariser that cannot rewrite says which of the old points should stay, by index; None = it rewrote
+    keep: tuple[int, ...] | None = None
+    #: sentences of its prompt, which no statement may repeat
+    echoes: tuple[str, ...] = ()
+
+
+class Summariser(Protocol):
+    """Turns a claimed range into statements. Raises the errors of `ChatModel`."""
+
+    async def summarise(self, request: SummaryRequest) -> SummaryDraft:
+        """Statements about the new messages, each citing some of them."""
+        ...

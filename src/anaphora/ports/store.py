@@ -1,0 +1,379 @@
+"""The store: transactions, and the small repositories that live inside one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
+from uuid import UUID
+
+from anaphora.domain.jobs import Fence, Job, JobKind, JobState
+from anaphora.domain.keys import SeqRange, SessionKey
+from anaphora.domain.messages import Message, NewMessage, Receipt, Trust
+from anaphora.domain.plans import State
+from anaphora.domain.summaries import Summary
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    """One conversation as stored."""
+
+    id: UUID
+    key: SessionKey
+    #: the strategy that it was opened with; None = the configured default
+    strategy: str | None
+    subject: str | None
+    head: int
+    turns: int
+    turn_starts: tuple[int, ...]
+    turn_finished: bool
+    #: tokens of all messages together
+    tokens: int
+    #: raised by reset and erase: work planned before it is void
+    epoch: int
+    created_at: datetime
+    updated_at: datetime
+    ended_at: datetime | None
+
+    def state(self, covered_to: int) -> State:
+        """The session as a reader whose head stands at `covered_to` sees it."""
+        return State(
+            head=self.head,
+            covered_to=covered_to,
+            turn_starts=self.turn_starts,
+            turn_finished=self.turn_finished,
+            ended=self.ended_at is not None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """How far one reader of a session is."""
+
+    position: int = 0
+    summary_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Append:
+    """Messages to be appended to one session, in one transaction with the planning of background work."""
+
+    key: SessionKey
+    #: used when the session does not exist yet
+    session_id: UUID
+    receipt_id: UUID
+    messages: tuple[NewMessage, ...]
+    ids: tuple[UUID, ...]
+    tokens: tuple[int, ...]
+    trusts: tuple[Trust, ...]
+    #: "single": each message by its role; "turn": together they are one turn; "own": each is a turn of its own
+    turns: str
+    source: str
+    idempotency_key: str | None
+    body_hash: str
+    strategy: str | None
+    subject: str | None
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredReceipt:
+    """An append that happened."""
+
+    session_id: UUID
+    range: SeqRange
+    #: epoch of the session at the append: if it was raised since, the messages are gone
+    epoch: int
+
+
+class Planner(Protocol):
+    """Decides inside the append's transaction whether work is due."""
+
+    def __call__(self, strategy: str | None, state: State, /) -> bool:
+        """True if the live reader has something to do."""
+        ...
+
+
+class Sessions(Protocol):
+    """Sessions of one tenant at a time; every method takes the whole key or the tenant."""
+
+    def find(self, key: SessionKey) -> SessionRow | None:
+        """The session, or None."""
+        ...
+
+    def get(self, tenant: str, session_id: UUID) -> SessionRow | None:
+        """The session with this id in this tenant, or None."""
+        ...
+
+    def create(
+        self, key: SessionKey, *, session_id: UUID, strategy: str | None, subject: str | None, now: datetime
+    ) -> SessionRow:
+        """The session, made if it is not there."""
+        ...
+
+    def next_number(self, tenant: str, user: str, agent: str) -> int:
+        """One more than the highest session name of this user and agent that is a number."""
+        ...
+
+    def list(
+        self, tenant: str, *, user: str | None = None, agent: str | None = None, limit: int = 50
+    ) -> Sequence[SessionRow]:
+        """The newest first, by last activity."""
+        ...
+
+    def set_ended(self, tenant: str, session_id: UUID, *, ended_at: datetime | None) -> None:
+        """Mark as ended, or open again."""
+        ...
+
+    def reset(self, tenant: str, session_id: UUID, *, now: datetime) -> int:
+        """Delete every message and everything derived, raise the epoch; how many messages went."""
+        ...
+
+
+class Messages(Protocol):
+    """The log."""
+
+    def append(self, appends: Sequence[Append], planner: Planner) -> Sequence[Receipt | Exception]:
+        """Append to many sessions with a fixed number of statements; one result for each, in order."""
+        ...
+
+    def range(self, tenant: str, session_id: UUID, span: SeqRange, *, limit: int) -> Sequence[Message]:
+        """Messages of the range in order, the first `limit` of them."""
+        ...
+
+    def newest(self, tenant: str, session_id: UUID, span: SeqRange, *, limit: int) -> Sequence[Message]:
+        """The last `limit` messages of the range, newest first."""
+        ...
+
+    def receipt(self, tenant: str, receipt_id: UUID) -> StoredReceipt | None:
+        """What a receipt stands for, or None. Receipts outlive what they stand for."""
+        ...
+
+
+class Summaries(Protocol):
+    """Versions, their points, and the heads of the readers."""
+
+    def head(self, tenant: str, session_id: UUID, reader: str) -> Head:
+        """How far the reader is; the start if it never ran."""
+        ...
+
+    def move_head(self, tenant: str, session_id: UUID, reader: str, *, old: Head, new: Head, now: datetime) -> bool:
+        """Compare and swap: False, and nothing changed, if the head is not `old` any more."""
+        ...
+
+    def drop_head(self, tenant: str, session_id: UUID, reader: str) -> None:
+        """Forget a reader."""
+        ...
+
+    def get(self, tenant: str, summary_id: UUID) -> Summary | None:
+        """A version with its points."""
+        ...
+
+    def chain(
+        self, tenant: str, session_id: UUID, *, strategy: str, limit: int, before: int | None = None
+    ) -> Sequence[Summary]:
+        """Versions, newest first; with `before`, those with a smaller version number."""
+        ...
+
+    def base_for(self, tenant: str, session_id: UUID, *, strategy: str, stop: int) -> Summary | None:
+        """The newest completed version that ends at or before `stop`."""
+        ...
+
+    def next_version(self, tenant: str, session_id: UUID, strategy: str) -> int:
+        """One more than the highest version number."""
+        ...
+
+    def insert(self, tenant: str, session_id: UUID, summary: Summary, *, epoch: int) -> None:
+        """Store a version with its points."""
+        ...
+
+    def replace_chain(self, tenant: str, session_id: UUID, *, strategy: str, after_version: int) -> None:
+        """Versions after that one: completed and stale ones become superseded, building ones completed."""
+        ...
+
+    def drop_building(self, tenant: str, session_id: UUID, *, strategy: str) -> None:
+        """Building versions become superseded: the rebuild was given up."""
+        ...
+
+    def stats(self, tenant: str, *, user: str | None = None) -> Mapping[str, Any]:
+        """`count`, `avg_ms`, `max_ms` of the versions that took measurable time, and `by_method`."""
+        ...
+
+
+class Jobs(Protocol):
+    """The job table."""
+
+    def plan(
+        self,
+        row: SessionRow,
+        kind: JobKind,
+        *,
+        job_id: UUID,
+        run_at: datetime,
+        now: datetime,
+        max_attempts: int,
+        needs_model: bool = False,
+        from_seq: int | None = None,
+    ) -> bool:
+        """Queue a job unless one is live; a running one is told to look again. True if queued."""
+        ...
+
+    def candidates(
+        self, *, now: datetime, lease_seconds: float, with_model: bool, limit: int
+    ) -> Sequence[tuple[str, UUID]]:
+        """Tenant and id of jobs that could be claimed now, oldest first, fair between tenants."""
+        ...
+
+    def claim(self, tenant: str, job_id: UUID, *, owner: str, now: datetime, lease_seconds: float) -> Job | None:
+        """Take the lease and count the attempt; None if somebody else was faster."""
+        ...
+
+    def set_range(self, fence: Fence, span: SeqRange, *, now: datetime) -> bool:
+        """Write down what the claim took on. False if the fence is broken."""
+        ...
+
+    def heartbeat(self, fence: Fence, *, now: datetime, lease_seconds: float) -> bool:
+        """Extend the lease; False if it is lost."""
+        ...
+
+    def holds(self, fence: Fence) -> bool:
+        """The job is running, ours, at this attempt, and the session's epoch is unchanged (I5)."""
+        ...
+
+    def finish(self, fence: Fence, *, now: datetime) -> bool:
+        """Mark as done; returns whether messages arrived meanwhile (`rearm`). Check `holds` first."""
+        ...
+
+    def retry_later(self, fence: Fence, *, run_at: datetime, reason: str, now: datetime) -> bool:
+        """Put back into the queue for later; False if the fence is broken."""
+        ...
+
+    def release(self, fence: Fence, *, now: datetime) -> bool:
+        """Put back at once and do not count the attempt: the worker stops."""
+        ...
+
+    def fail(self, fence: Fence, *, reason: str, now: datetime) -> bool:
+        """End as failed; False if the fence is broken."""
+        ...
+
+    def pull_forward(self, tenant: str, kind: JobKind, *, now: datetime, limit: int) -> int:
+        """Queued jobs of this kind that wait for later may run now."""
+        ...
+
+    def retry_failed(self, tenant: str, *, job_id: UUID | None, now: datetime) -> int:
+        """Queue failed jobs again with fresh attempts; how many."""
+        ...
+
+    def list(
+        self,
+        tenant: str,
+        *,
+        states: Sequence[JobState] | None = None,
+        session_id: UUID | None = None,
+        stuck_before: datetime | None = None,
+        limit: int = 50,
+    ) -> Sequence[Job]:
+        """Jobs, newest first. `stuck_before`: running with a lease that ended before then, or queued and due."""
+        ...
+
+    def due_count(self, *, now: datetime | None, with_model: bool) -> int:
+        """Live jobs a worker could take at `now` (None: at any time), running ones included."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordHit:
+    """A message found by its words."""
+
+    session_id: UUID
+    key: SessionKey
+    message: Message
+    #: higher is better; comparable within one answer only
+    score: float
+
+
+class WordIndex(Protocol):
+    """Full-text search; the scope is part of the index."""
+
+    def search(
+        self,
+        tenant: str,
+        user: str,
+        *,
+        agent: str | None,
+        session_id: UUID | None,
+        terms: Sequence[str],
+        trigrams: Sequence[str],
+        limit: int,
+    ) -> Sequence[WordHit]:
+        """Messages with any of the words (or all of the trigram strings), best first."""
+        ...
+
+
+class Unit(Protocol):
+    """One transaction: everything in it happens together or not at all."""
+
+    @property
+    def sessions(self) -> Sessions:
+        """Conversations."""
+        ...
+
+    @property
+    def messages(self) -> Messages:
+        """The log."""
+        ...
+
+    @property
+    def summaries(self) -> Summaries:
+        """What was derived, and the readers' heads."""
+        ...
+
+    @property
+    def jobs(self) -> Jobs:
+        """Background work."""
+        ...
+
+    @property
+    def words(self) -> WordIndex:
+        """Full-text search."""
+        ...
+
+
+class Store(Protocol):
+    """A database. `work` runs in a thread of the store with a sync unit; it must not block on anything else."""
+
+    async def read(self, work: Callable[[Unit], T]) -> T:
+        """Run in one snapshot."""
+        ...
+
+    async def write(self, work: Callable[[Unit], T]) -> T:
+        """Run in a transaction; when this returns, it is on disk. Nothing is written if `work` raises."""
+        ...
+
+    async def append(self, append: Append) -> Receipt:
+        """Append; many callers share one transaction."""
+        ...
+
+    async def wait_for_work(self, timeout: float) -> None:
+        """Return when jobs may have been planned, by this process or another, or after the time-out."""
+        ...
+
+    async def secret(self) -> bytes:
+        """The store's own secret, made once: keys the delimiters of the memory block."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what was handed in, then close. Twice is harmless."""
+        ...
+
+
+class OpenStore(Protocol):
+    """Opens a store."""
+
+    def __call__(self, url: str, /) -> AbstractAsyncContextManager[Store]:
+        """The store behind the URL."""
+        ...

@@ -1,0 +1,28 @@
+"""The two kinds of reader of the log, both pure."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from anaphora.domain.plans import Plan, Selection, Snapshot, State
+
+
+class Compaction(Protocol):
+    """Keeps the prompt small: decides what to summarise and what of the history stands in the prompt."""
+
+    @property
+    def name(self) -> str:
+        """The name under which sessions and summaries know it."""
+        ...
+
+    def plan(self, state: State) -> Plan | None:
+        """What is due now, or None. The same state always gives the same plan."""
+        ...
+
+    def rebuild_plan(self, state: State, target: int) -> Plan | None:
+        """What a rebuild that stands at `state.covered_to` should read next to reach `target`; None when there."""
+        ...
+
+    def select(self, snapshot: Snapshot) -> Selection:
+        """What of the history should stand in the prompt."""
+        ...
