@@ -1,0 +1,1 @@
+"""Prompt texts with their response schemas and parsers, one module a task. No prompt text stands elsewhere."""

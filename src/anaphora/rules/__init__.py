@@ -1,0 +1,1 @@
+"""Small pure decisions shared by strategies and services."""

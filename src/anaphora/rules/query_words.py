@@ -1,0 +1,119 @@
+"""From a question to the words that are looked up."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+#: letters of scripts that are written without blanks between words
+_UNSPACED = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿฀-๿຀-໿ក-៿က-႟]+")
+MAX_TERMS = 64
+
+_STOP = frozenset(
+    [
+        "a",
+        "about",
+        "am",
+        "an",
+        "and",
+        "any",
+        "are",
+        "as",
+        "at",
+        "be",
+        "been",
+        "but",
+        "by",
+        "can",
+        "could",
+        "did",
+        "do",
+        "does",
+        "for",
+        "from",
+        "had",
+        "has",
+        "have",
+        "he",
+        "her",
+        "him",
+        "his",
+        "how",
+        "i",
+        "if",
+        "in",
+        "is",
+        "it",
+        "its",
+        "me",
+        "my",
+        "of",
+        "on",
+        "or",
+        "our",
+        "please",
+        "she",
+        "should",
+        "so",
+        "tell",
+        "than",
+        "that",
+        "the",
+        "their",
+        "them",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "to",
+        "us",
+        "was",
+        "we",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "whom",
+        "why",
+        "will",
+        "with",
+        "would",
+        "you",
+        "your",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryWords:
+    """What to look up: words of spaced scripts, and strings of at least three letters of the others."""
+
+    terms: tuple[str, ...]
+    trigrams: tuple[str, ...]
+
+
+def has_unspaced_script(text: str) -> bool:
+    """True if the text has letters of a script written without blanks (Chinese, Thai and others)."""
+    return _UNSPACED.search(text) is not None
+
+
+def query_words(query: str) -> QueryWords:
+    """The distinct words that carry meaning; all of them if every one is a stop word."""
+    text = unicodedata.normalize("NFC", query)
+    runs = [run for run in _UNSPACED.findall(text) if len(run) >= 3]
+    words = [word.casefold() for word in _WORD.findall(_UNSPACED.sub(" ", text))]
+    meaning = [word for word in words if word not in _STOP]
+    return QueryWords(
+        terms=tuple(dict.fromkeys(meaning or words))[:MAX_TERMS],
+        trigrams=tuple(dict.fromkeys(_trigrams(runs)))[:MAX_TERMS],
+    )
+
+
+def _trigrams(runs: list[str]) -> list[str]:
+    """Each run as its overlapping pieces of three letters, so that a question need not contain the answer whole."""
+    return [run[at : at + 3] for run in runs for at in range(len(run) - 2)]

@@ -1,0 +1,1 @@
+"""The strategies: pure policies of numbers. None imports another."""

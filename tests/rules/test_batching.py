@@ -1,0 +1,76 @@
+"""A batch is bounded, ends between turns, and never parts a call from its result."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.domain.keys import SeqRange
+from anaphora.domain.messages import Message, Role
+from anaphora.rules.batching import BatchLimits, batch_stop
+
+
+def log(turns: list[int], *, tokens: int = 10, start: int = 0) -> list[Message]:
+    """Turns of these lengths: a user message, tool results between, an assistant message last."""
+    out: list[Message] = []
+    seq = start
+    for size in turns:
+        first = seq
+        for at in range(size):
+            role = Role.USER if at == 0 else Role.ASSISTANT if at in (1, size - 1) else Role.TOOL
+            out.append(
+                Message(
+                    id=UUID(int=seq), seq=seq, turn=first, role=role, content="x", tokens=tokens,
+                    created_at=datetime(2026, 1, 1, tzinfo=UTC),
+                )
+            )
+            seq += 1
+    return out
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=30), st.integers(1, 20))
+def test_a_batch_ends_between_turns_makes_progress_and_is_bounded(turns: list[int], limit: int) -> None:
+    messages = log(turns)
+    span = SeqRange(0, len(messages))
+    stop = batch_stop(messages[: 4 * limit + 1], span, BatchLimits(messages=limit))
+    starts = {message.turn for message in messages} | {len(messages)}
+    assert 0 < stop <= span.stop
+    if max(turns) <= limit:
+        assert stop in starts
+        assert stop <= limit or stop == turns[0]
+        following = min((s for s in starts if s > stop), default=None)
+        assert following is None or following > limit
+
+
+def test_a_backlog_of_thousands_is_taken_in_bounded_steps() -> None:
+    messages = log([2] * 2000)
+    at, steps = 0, 0
+    while at < len(messages):
+        stop = batch_stop(messages[at : at + 161], SeqRange(at, len(messages)), BatchLimits())
+        assert 0 < stop - at <= 40
+        at, steps = stop, steps + 1
+    assert steps == 100
+
+
+def test_one_turn_larger_than_a_batch_is_read_whole_while_its_end_is_in_sight() -> None:
+    messages = log([60, 2])
+    assert batch_stop(messages, SeqRange(0, 62), BatchLimits(messages=40)) == 60
+
+
+def test_an_endless_turn_is_cut_before_a_message_that_is_no_tool_result() -> None:
+    messages = log([500])
+    stop = batch_stop(messages[:161], SeqRange(0, 500), BatchLimits(messages=40))
+    assert messages[stop].role is not Role.TOOL
+
+
+def test_messages_that_cost_too_much_end_a_batch_early() -> None:
+    messages = log([2, 2, 2, 2], tokens=1000)
+    assert batch_stop(messages, SeqRange(0, 8), BatchLimits(messages=40, tokens=4500)) == 4
+
+
+def test_failures_shrink_a_batch_down_to_one_message() -> None:
+    limits = BatchLimits(messages=40)
+    assert [limits.halved(n).messages for n in range(7)] == [40, 20, 10, 5, 2, 1, 1]
