@@ -1,0 +1,207 @@
+"""Build the services of one process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from anaphora.bootstrap.providers import (
+    counter_from,
+    embedder_from,
+    extractive_from,
+    summarisers_from,
+    talkers_from,
+)
+from anaphora.bootstrap.system import SystemClock, failpoint_from, system_randomness
+from anaphora.domain.jobs import JobKind
+from anaphora.domain.keys import uuid7
+from anaphora.domain.summaries import Method
+from anaphora.errors import ConfigError
+from anaphora.ports.clock import Clock, Failpoint, Randomness
+from anaphora.ports.models import ChatModel, Embedder, TokenCounter
+from anaphora.ports.store import Store
+from anaphora.services.chat import Chat
+from anaphora.services.context import Contexts
+from anaphora.services.ingest import Ingest
+from anaphora.services.jobs import Jobs
+from anaphora.services.planning import Planning
+from anaphora.services.retrieve import Retrieve
+from anaphora.services.sessions import Sessions
+from anaphora.services.settings import Strategies, live_reader
+from anaphora.services.summarise import Summarise
+from anaphora.settings import Settings
+from anaphora.storage.sqlite.store import open_sqlite
+from anaphora.worker.loop import Worker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overrides:
+    """Adapters that the caller brings instead of those that the settings name."""
+
+    chat_model: ChatModel | None = None
+    memory_model: ChatModel | None = None
+    embedder: Embedder | None = None
+    counter: TokenCounter | None = None
+    clock: Clock | None = None
+    randomness: Randomness | None = None
+    failpoint: Failpoint | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """Everything that the public API stands on."""
+
+    settings: Settings
+    store: Store
+    clock: Clock
+    strategies: Strategies
+    ingest: Ingest
+    contexts: Contexts
+    sessions: Sessions
+    retrieve: Retrieve
+    jobs: Jobs
+    chat: Chat
+    worker: Worker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _World:
+    clock: Clock
+    randomness: Randomness
+    failpoint: Failpoint
+
+
+@asynccontextmanager
+async def open_services(
+    settings: Settings, overrides: Overrides | None = None, *, read_only: bool = False
+) -> AsyncIterator[Services]:
+    """The services over the configured database, closed at the end.
+
+    Raises:
+        ConfigError: a setting that cannot work.
+        StoreError: the database cannot be opened.
+
+    """
+    given = overrides or Overrides()
+    world = _World(
+        clock=given.clock or SystemClock(),
+        randomness=given.randomness or system_randomness,
+        failpoint=given.failpoint or failpoint_from(settings.failpoint),
+    )
+    work, strategies = settings.work(), settings.strategies()
+    planning = Planning(strategies=strategies, randomness=world.randomness, work=work)
+    async with open_sqlite(
+        sqlite_path(settings.db),
+        planner=planning.is_due,
+        reader_of=lambda strategy: live_reader(strategies.get(strategy).name),
+        max_attempts=work.retry.max_attempts,
+        durability=settings.durability,
+        busy_timeout=settings.busy_timeout,
+        read_only=read_only,
+        clock=world.clock,
+        randomness=world.randomness,
+        failpoint=world.failpoint,
+    ) as store:
+        yield await _services(settings, given, world, store, planning)
+
+
+async def _services(settings: Settings, given: Overrides, world: _World, store: Store, planning: Planning) -> Services:
+    strategies = planning.strategies
+    counter = given.counter or counter_from(settings)
+    secret = await store.secret()
+    ingest = Ingest(
+        store=store,
+        counter=counter,
+        clock=world.clock,
+        randomness=world.randomness,
+        secret=secret,
+        max_message_bytes=settings.max_message_bytes,
+    )
+    contexts = Contexts(
+        store=store,
+        strategies=strategies,
+        counter=counter,
+        secret=secret,
+        default_budget=settings.context_budget,
+    )
+    sessions = Sessions(
+        store=store, strategies=strategies, planning=planning, clock=world.clock, randomness=world.randomness
+    )
+    retrieve = Retrieve(store=store)
+    talker, talkers = talkers_from(settings, given.chat_model)
+    summarise, with_model = _summarise(settings, given, world, store, planning, counter=counter)
+    return Services(
+        settings=settings,
+        store=store,
+        clock=world.clock,
+        strategies=strategies,
+        ingest=ingest,
+        contexts=contexts,
+        sessions=sessions,
+        retrieve=retrieve,
+        jobs=Jobs(store=store, clock=world.clock, with_model=with_model),
+        chat=Chat(
+            ingest=ingest,
+            contexts=contexts,
+            sessions=sessions,
+            retrieve=retrieve,
+            talker=talker,
+            talker_by_agent=talkers,
+        ),
+        worker=Worker(
+            store=store,
+            handlers={JobKind.SUMMARISE: summarise, JobKind.REBUILD: summarise},
+            clock=world.clock,
+            randomness=world.randomness,
+            failpoint=world.failpoint,
+            work=planning.work,
+            owner=str(uuid7(world.clock.now(), world.randomness(10))),
+            with_model=with_model,
+        ),
+    )
+
+
+def _summarise(
+    settings: Settings,
+    given: Overrides,
+    world: _World,
+    store: Store,
+    planning: Planning,
+    *,
+    counter: TokenCounter,
+) -> tuple[Summarise, bool]:
+    model, by_agent = summarisers_from(settings, given.memory_model or given.chat_model, counter)
+    embedder = given.embedder or embedder_from(settings)
+    service = Summarise(
+        store=store,
+        strategies=planning.strategies,
+        planning=planning,
+        model=model,
+        model_by_agent=by_agent,
+        extractive=extractive_from(counter, embedder, Method.EXTRACTIVE),
+        digest=extractive_from(counter, embedder, Method.DIGEST),
+        counter=counter,
+        clock=world.clock,
+        randomness=world.randomness,
+        failpoint=world.failpoint,
+        work=planning.work,
+    )
+    return service, model is not None or bool(by_agent)
+
+
+def sqlite_path(url: str) -> str:
+    """The file behind a database URL: a path, `sqlite:///path`, or `:memory:`.
+
+    Raises:
+        ConfigError: another kind of database.
+
+    """
+    scheme, mark, rest = url.partition("://")
+    if not mark:
+        return url
+    if scheme == "sqlite":
+        return rest.removeprefix("/") or ":memory:"
+    if scheme in {"postgresql", "postgres"}:
+        raise ConfigError("this version keeps memory in SQLite files: use a path such as memory.db")
+    raise ConfigError(f"{scheme}:// is no database that Anaphora knows: use a path such as memory.db")

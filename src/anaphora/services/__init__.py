@@ -1,0 +1,1 @@
+"""Use cases: the only place where a plan meets I/O."""

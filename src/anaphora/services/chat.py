@@ -1,0 +1,179 @@
+"""A whole turn: the user's message, the context, the model's answer, all on disk."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+
+from anaphora.domain.context import Context
+from anaphora.domain.keys import SessionKey
+from anaphora.domain.messages import Message, Receipt, Role
+from anaphora.errors import ConfigError, InvalidInput, ModelOutputInvalid
+from anaphora.ports.models import ChatModel
+from anaphora.ports.store import WordHit
+from anaphora.rules.admission import new_message
+from anaphora.services.context import Contexts
+from anaphora.services.ingest import Ingest
+from anaphora.services.retrieve import Retrieve
+from anaphora.services.sessions import Sessions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatOptions:
+    """How a model is asked for an answer."""
+
+    max_tokens: int = 300
+    temperature: float = 0.7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Talker:
+    """A chat model with the way it is asked."""
+
+    model: ChatModel
+    options: ChatOptions = field(default_factory=ChatOptions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a turn gave."""
+
+    text: str
+    #: the prompt that it answers
+    context: Context
+    #: of the stored answer
+    receipt: Receipt
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chat:
+    """Talks in a session. The user's message is on disk before a model is asked."""
+
+    ingest: Ingest
+    contexts: Contexts
+    sessions: Sessions
+    retrieve: Retrieve
+    talker: Talker | None
+    talker_by_agent: Mapping[str, Talker]
+
+    def talker_for(self, agent: str) -> Talker:
+        """The model that answers for this agent.
+
+        Raises:
+            ConfigError: none is configured.
+
+        """
+        talker = self.talker_by_agent.get(agent, self.talker)
+        if talker is None:
+            raise ConfigError("no chat model is configured: set `model`, for example to 'openai:gpt-4.1-mini'")
+        return talker
+
+    async def send(self, key: SessionKey, content: str | None, **how: Any) -> Answer:  # noqa: ANN401 - see stream
+        """The whole turn at once; see `stream`."""
+        turn = Turn()
+        pieces = [piece async for piece in self.stream(key, content, turn=turn, **how)]
+        return turn.answer("".join(pieces))
+
+    async def stream(
+        self,
+        key: SessionKey,
+        content: str | None,
+        *,
+        turn: Turn | None = None,
+        budget: int | None = None,
+        instructions: str | None = None,
+        strategy: str | None = None,
+        subject: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> AsyncGenerator[str]:
+        """The answer in pieces; it is stored when it is complete, or, if interrupted, marked so.
+
+        Args:
+            key: the session.
+            content: the user's message; None = answer the last one again (it has no answer yet).
+            turn: filled with the context and the receipt.
+            budget: tokens of the prompt.
+            instructions: fixed system text.
+            strategy: for a new session.
+            subject: for a new session.
+            idempotency_key: of the user's message: a retry after a failure does not double it.
+
+        Raises:
+            ConfigError: no chat model is configured; nothing was stored.
+            InvalidInput: the message cannot be stored, or there is nothing to answer.
+            ModelError: the model failed; the user's message is stored and can be answered again.
+
+        """
+        talker = self.talker_for(key.agent)
+        turn = turn or Turn()
+        if content is not None:
+            await self.ingest.append(
+                key,
+                [new_message(Role.USER, content)],
+                source="chat",
+                idempotency_key=idempotency_key,
+                strategy=strategy,
+                subject=subject,
+            )
+        else:
+            await self._check_unanswered(key)
+        turn.context = await self.contexts.build(key, budget=budget, instructions=instructions, strategy=strategy)
+        pieces: list[str] = []
+        try:
+            async for piece in talker.model.stream(
+                turn.context.messages, max_tokens=talker.options.max_tokens, temperature=talker.options.temperature
+            ):
+                pieces.append(piece)
+                yield piece
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self._store(key, "".join(pieces), turn, interrupted=True)
+            raise
+        text = "".join(pieces)
+        if not text.strip():
+            raise ModelOutputInvalid("empty", "nothing was stored as the answer")
+        await self._store(key, text, turn, interrupted=False)
+
+    async def recall(self, key: SessionKey, content: str, *, limit: int = 5) -> tuple[WordHit, ...]:
+        """What this user said that shares words with the message: all that can be answered without a model."""
+        hits = await self.retrieve.search(
+            content, tenant=key.tenant, user=key.user, agent=key.agent, limit=min(limit + 1, 200)
+        )
+        return tuple(hit for hit in hits if hit.message.content != content)[:limit]
+
+    async def _store(self, key: SessionKey, text: str, turn: Turn, *, interrupted: bool) -> None:
+        if not text.strip():
+            return
+        metadata = {"interrupted": True} if interrupted else {}
+        turn.receipt = await self.ingest.append(
+            key, [new_message(Role.ASSISTANT, text, metadata=metadata)], source="chat"
+        )
+
+    async def _check_unanswered(self, key: SessionKey) -> None:
+        newest = await self.sessions.newest(key, limit=1)
+        if not newest or not _open(newest[0]):
+            raise InvalidInput("there is no unanswered message to answer again")
+
+
+def _open(message: Message) -> bool:
+    return message.role is Role.USER
+
+
+@dataclass(slots=True)
+class Turn:
+    """What a running turn knows already."""
+
+    context: Context | None = None
+    receipt: Receipt | None = None
+
+    def answer(self, text: str) -> Answer:
+        """The finished turn."""
+        if self.context is None or self.receipt is None:
+            raise InvalidInput("the turn is not finished")
+        return Answer(text=text, context=self.context, receipt=self.receipt)

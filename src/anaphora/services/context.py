@@ -1,0 +1,126 @@
+"""The prompt for the next turn, from one snapshot, whatever the length of the history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+import anyio.to_thread
+
+from anaphora.domain.context import Context
+from anaphora.domain.keys import SeqRange, SessionKey, checked_text
+from anaphora.domain.messages import Message
+from anaphora.domain.plans import Selection, Snapshot, State
+from anaphora.domain.summaries import Method, Summary
+from anaphora.ports.models import TokenCounter
+from anaphora.ports.store import Store, Unit
+from anaphora.rules.assembly import Material, assemble, fixed_tokens
+from anaphora.rules.memory_block import delimiter
+from anaphora.services.settings import Strategies, live_reader
+
+#: messages read at a time, newest first, until the budget is full
+_PAGE = 48
+#: texts longer than this are counted in a thread
+_SLOW_CHARS = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    head: int
+    history_tokens: int
+    summary: Summary | None
+    selection: Selection
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contexts:
+    """Builds contexts."""
+
+    store: Store
+    strategies: Strategies
+    counter: TokenCounter
+    secret: bytes
+    default_budget: int
+
+    async def build(
+        self,
+        key: SessionKey,
+        query: str | None = None,
+        *,
+        budget: int | None = None,
+        instructions: str | None = None,
+        strategy: str | None = None,
+    ) -> Context:
+        """What a model should be shown before it answers the query.
+
+        Args:
+            key: the session; one that does not exist yet has an empty history.
+            query: the next user message, which is not appended yet.
+            budget: tokens; None = the configured default.
+            instructions: fixed system text of the application.
+            strategy: for a session that does not exist yet.
+
+        Raises:
+            BudgetTooSmall: less than the instructions and 64 tokens.
+            StoreError: the store is down; never an empty history instead (I17).
+
+        """
+        if query is not None:
+            checked_text(query, "the query")
+        limit = self.default_budget if budget is None else budget
+        room = limit - fixed_tokens(instructions, limit, self.counter.count)
+        found = await self.store.read(lambda unit: self._find(unit, key, strategy, room))
+        material = Material(
+            instructions=instructions,
+            query=query,
+            head=found.head,
+            history_tokens=found.history_tokens,
+            summary_id=found.summary.id if found.summary else None,
+            mark=delimiter(self.secret, found.summary.id) if found.summary else "",
+            selection=found.selection,
+            messages=found.messages,
+            degraded=_degraded(found.selection),
+        )
+        work: Callable[[], Context] = lambda: assemble(material, limit, self.counter.count)  # noqa: E731 - typed
+        if len(query or "") + sum(len(m.content) for m in found.messages) > _SLOW_CHARS:
+            return await anyio.to_thread.run_sync(work)
+        return work()
+
+    def _find(self, unit: Unit, key: SessionKey, strategy: str | None, room: int) -> _Found:
+        row = unit.sessions.find(key)
+        compaction = self.strategies.get(row.strategy if row else strategy)
+        if row is None:
+            empty = State(head=0, covered_to=0, turn_starts=(), turn_finished=True)
+            selection = compaction.select(Snapshot(state=empty, summary=None))
+            return _Found(head=0, history_tokens=0, summary=None, selection=selection, messages=())
+        head = unit.summaries.head(key.tenant, row.id, live_reader(compaction.name))
+        summary = unit.summaries.get(key.tenant, head.summary_id) if head.summary_id else None
+        selection = compaction.select(Snapshot(state=row.state(head.position), summary=summary))
+        return _Found(
+            head=row.head,
+            history_tokens=row.tokens,
+            summary=summary,
+            selection=selection,
+            messages=_newest(unit, key.tenant, row.id, selection.verbatim, room),
+        )
+
+
+def _newest(unit: Unit, tenant: str, session_id: UUID, span: SeqRange, room: int) -> tuple[Message, ...]:
+    """The newest messages of the span, as many as could fit, in order; one page more than fits, never the whole log."""
+    pages: list[Message] = []
+    used, stop = 0, span.stop
+    while stop > span.start and used <= room:
+        page = unit.messages.newest(tenant, session_id, SeqRange(span.start, stop), limit=_PAGE)
+        if not page:
+            break
+        pages.extend(page)
+        # an oversize message will be shortened to a part of the room: it does not end the search
+        used += sum(min(message.tokens, max(1, room // 3)) for message in page)
+        stop = page[-1].seq
+    return tuple(reversed(pages))
+
+
+def _degraded(selection: Selection) -> tuple[str, ...]:
+    return ("model",) if any(point.method is not Method.MODEL for point in selection.points) else ()

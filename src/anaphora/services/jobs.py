@@ -1,0 +1,62 @@
+"""Background work as operators handle it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from anaphora.domain.jobs import Job, JobState
+from anaphora.errors import InvalidInput, NotFound
+from anaphora.ports.clock import Clock
+from anaphora.ports.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jobs:
+    """Lists jobs and queues failed ones again."""
+
+    store: Store
+    clock: Clock
+    with_model: bool
+
+    async def list(
+        self,
+        tenant: str,
+        *,
+        states: Sequence[JobState] | None = None,
+        stuck_seconds: float | None = None,
+        limit: int = 50,
+    ) -> Sequence[Job]:
+        """Jobs, newest first; with `stuck_seconds`, those that should have moved that long ago."""
+        if not 1 <= limit <= 1000:
+            raise InvalidInput("limit must be between 1 and 1000")
+        before = None if stuck_seconds is None else self.clock.now() - timedelta(seconds=stuck_seconds)
+        return await self.store.read(
+            lambda unit: unit.jobs.list(tenant, states=states, stuck_before=before, limit=limit)
+        )
+
+    async def retry(self, tenant: str, job_id: UUID | None = None) -> int:
+        """Queue failed jobs again, with fresh attempts.
+
+        Returns:
+            How many; failed jobs whose session has a live one of that kind again are left as they are.
+
+        Raises:
+            NotFound: the job is not there or has not failed.
+
+        """
+        count = await self.store.write(lambda unit: unit.jobs.retry_failed(tenant, job_id=job_id, now=self.clock.now()))
+        if job_id is not None and not count:
+            raise NotFound(f"there is no failed job {job_id} that could be tried again")
+        return count
+
+    async def due(self) -> int:
+        """How many live jobs could be worked on now."""
+        now = self.clock.now()
+        return await self.store.read(lambda unit: unit.jobs.due_count(now=now, with_model=self.with_model))
+
+    async def live(self) -> int:
+        """How many jobs are queued or running at all."""
+        return await self.store.read(lambda unit: unit.jobs.due_count(now=None, with_model=True))

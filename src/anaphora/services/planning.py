@@ -1,0 +1,93 @@
+"""Which background work a session needs next. Everything here runs inside somebody's transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from anaphora.domain.jobs import JobKind
+from anaphora.domain.keys import uuid7
+from anaphora.domain.plans import State
+from anaphora.domain.summaries import Method, Summary
+from anaphora.ports.clock import Randomness
+from anaphora.ports.store import SessionRow, Unit
+from anaphora.services.settings import Strategies, Work, live_reader
+
+#: how many waiting re-dos one success pulls forward
+_PULL = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planning:
+    """Queues jobs. At most one of a kind is live in a session, whoever asks (I4)."""
+
+    strategies: Strategies
+    randomness: Randomness
+    work: Work
+
+    def is_due(self, strategy: str | None, state: State) -> bool:
+        """True if the live reader of a session has something to do: asked inside every append."""
+        return self.strategies.get(strategy).plan(state) is not None
+
+    def plan_summarise(self, unit: Unit, row: SessionRow, *, now: datetime) -> bool:
+        """Queue a summary if one is due."""
+        strategy = self.strategies.get(row.strategy)
+        head = unit.summaries.head(row.key.tenant, row.id, live_reader(strategy.name))
+        if strategy.plan(row.state(head.position)) is None:
+            return False
+        return self._plan(unit, row, JobKind.SUMMARISE, now=now, run_at=now)
+
+    def plan_rebuild(
+        self,
+        unit: Unit,
+        row: SessionRow,
+        *,
+        from_seq: int,
+        now: datetime,
+        needs_model: bool = False,
+        run_at: datetime | None = None,
+    ) -> bool:
+        """Queue a rebuild of the chain from a message on."""
+        return self._plan(
+            unit, row, JobKind.REBUILD, now=now, run_at=run_at or now, from_seq=from_seq, needs_model=needs_model
+        )
+
+    def plan_redo(self, unit: Unit, row: SessionRow, summary: Summary, *, now: datetime) -> None:
+        """A summary was made without a model: make it again when one is there."""
+        from_seq = first_without_model(summary)
+        if from_seq is not None:
+            later = now + timedelta(seconds=self.work.redo_seconds)
+            self.plan_rebuild(unit, row, from_seq=from_seq, now=now, needs_model=True, run_at=later)
+
+    def model_is_back(self, unit: Unit, row: SessionRow, summary: Summary, *, now: datetime) -> None:
+        """A model has just answered: what waits for one need not wait longer."""
+        if first_without_model(summary) is not None:
+            self.plan_redo(unit, row, summary, now=now)
+        unit.jobs.pull_forward(row.key.tenant, JobKind.REBUILD, now=now, limit=_PULL)
+
+    def _plan(
+        self,
+        unit: Unit,
+        row: SessionRow,
+        kind: JobKind,
+        *,
+        now: datetime,
+        run_at: datetime,
+        from_seq: int | None = None,
+        needs_model: bool = False,
+    ) -> bool:
+        return unit.jobs.plan(
+            row,
+            kind,
+            job_id=uuid7(now, self.randomness(10)),
+            run_at=run_at,
+            now=now,
+            max_attempts=self.work.retry.max_attempts,
+            needs_model=needs_model,
+            from_seq=from_seq,
+        )
+
+
+def first_without_model(summary: Summary) -> int | None:
+    """Start of the oldest point that no model wrote, or None."""
+    return next((p.range.start for p in summary.points if p.method is not Method.MODEL), None)

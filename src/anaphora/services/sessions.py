@@ -1,0 +1,180 @@
+"""Sessions as people handle them: list, number, end, reset, rebuild, look into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from anaphora.domain.keys import SeqRange, SessionKey, subtract, union, uuid7
+from anaphora.domain.messages import Message, ReceiptState
+from anaphora.domain.summaries import Summary
+from anaphora.errors import InvalidInput, NotFound
+from anaphora.ports.clock import Clock, Randomness
+from anaphora.ports.store import SessionRow, Store, Unit
+from anaphora.services.planning import Planning
+from anaphora.services.settings import Strategies, live_reader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sessions:
+    """What can be done with a session besides talking in it."""
+
+    store: Store
+    strategies: Strategies
+    planning: Planning
+    clock: Clock
+    randomness: Randomness
+
+    async def list(
+        self, tenant: str, *, user: str | None = None, agent: str | None = None, limit: int = 50
+    ) -> Sequence[SessionRow]:
+        """Sessions, the last used first."""
+        _check_limit(limit)
+        return await self.store.read(lambda unit: unit.sessions.list(tenant, user=user, agent=agent, limit=limit))
+
+    async def find(self, key: SessionKey) -> SessionRow | None:
+        """The session, or None if nothing was ever said in it."""
+        return await self.store.read(lambda unit: unit.sessions.find(key))
+
+    async def open_numbered(self, *, tenant: str, user: str, agent: str, strategy: str | None = None) -> SessionKey:
+        """A new session named by the next free number of this user and agent."""
+        self.strategies.get(strategy)
+
+        def create(unit: Unit) -> SessionKey:
+            number = unit.sessions.next_number(tenant, user, agent)
+            key = SessionKey(tenant=tenant, user=user, agent=agent, session=str(number))
+            self._create(unit, key, strategy)
+            return key
+
+        return await self.store.write(create)
+
+    async def end(self, key: SessionKey) -> bool:
+        """Mark as ended and plan what is due at the end; twice is harmless. False if there is no such session."""
+
+        def end(unit: Unit) -> bool:
+            row = unit.sessions.find(key)
+            if row is None:
+                return False
+            if row.ended_at is None:
+                unit.sessions.set_ended(key.tenant, row.id, ended_at=self.clock.now())
+                row = _existing(unit, key)
+            self.planning.plan_summarise(unit, row, now=self.clock.now())
+            return True
+
+        return await self.store.write(end)
+
+    async def reset(self, key: SessionKey) -> int:
+        """Delete every message and everything made of them; work in flight is fenced off. Returns how many went."""
+
+        def reset(unit: Unit) -> int:
+            row = unit.sessions.find(key)
+            return unit.sessions.reset(key.tenant, row.id, now=self.clock.now()) if row else 0
+
+        return await self.store.write(reset)
+
+    async def rebuild(self, key: SessionKey, *, from_seq: int = 0) -> bool:
+        """Queue making the summaries anew from a message on; the old ones are served until then.
+
+        Returns:
+            False if a rebuild is live already.
+
+        Raises:
+            NotFound: no such session.
+            InvalidInput: the message does not exist.
+
+        """
+
+        def rebuild(unit: Unit) -> bool:
+            row = _existing(unit, key)
+            if not 0 <= from_seq <= row.head:
+                raise InvalidInput(f"session {key.session!r} has messages 0 to {row.head - 1}, not {from_seq}")
+            return self.planning.plan_rebuild(unit, row, from_seq=from_seq, now=self.clock.now())
+
+        return await self.store.write(rebuild)
+
+    async def messages(
+        self, key: SessionKey, *, start: int = 0, stop: int | None = None, limit: int = 100
+    ) -> Sequence[Message]:
+        """Messages in order, the first `limit` of the range."""
+        _check_limit(limit)
+
+        def read(unit: Unit) -> Sequence[Message]:
+            row = unit.sessions.find(key)
+            if row is None:
+                return ()
+            end = row.head if stop is None else min(stop, row.head)
+            return unit.messages.range(key.tenant, row.id, SeqRange(min(start, end), end), limit=limit)
+
+        return await self.store.read(read)
+
+    async def newest(self, key: SessionKey, *, limit: int = 100) -> Sequence[Message]:
+        """The last `limit` messages in order."""
+        _check_limit(limit)
+
+        def read(unit: Unit) -> Sequence[Message]:
+            row = unit.sessions.find(key)
+            if row is None:
+                return ()
+            return tuple(reversed(unit.messages.newest(key.tenant, row.id, SeqRange(0, row.head), limit=limit)))
+
+        return await self.store.read(read)
+
+    async def summaries(self, key: SessionKey, *, limit: int = 20, before: int | None = None) -> Sequence[Summary]:
+        """Versions of the session's strategy, newest first."""
+        _check_limit(limit)
+
+        def read(unit: Unit) -> Sequence[Summary]:
+            row = unit.sessions.find(key)
+            if row is None:
+                return ()
+            strategy = self.strategies.get(row.strategy).name
+            return unit.summaries.chain(key.tenant, row.id, strategy=strategy, limit=limit, before=before)
+
+        return await self.store.read(read)
+
+    async def stats(self, tenant: str, *, user: str | None = None) -> Mapping[str, Any]:
+        """How many summaries were made, and how long they took."""
+        return await self.store.read(lambda unit: unit.summaries.stats(tenant, user=user))
+
+    async def receipt(self, tenant: str, receipt_id: UUID) -> ReceiptState:
+        """What became of an append.
+
+        Raises:
+            NotFound: no such receipt.
+
+        """
+
+        def look(unit: Unit) -> ReceiptState:
+            found = unit.messages.receipt(tenant, receipt_id)
+            if found is None:
+                raise NotFound(f"there is no receipt {receipt_id}")
+            row = unit.sessions.get(tenant, found.session_id)
+            if row is None or row.epoch != found.epoch:
+                return ReceiptState.ERASED
+            head = unit.summaries.head(tenant, row.id, live_reader(self.strategies.get(row.strategy).name))
+            if found.range.stop > head.position or head.summary_id is None:
+                return ReceiptState.APPENDED
+            summary = unit.summaries.get(tenant, head.summary_id)
+            covered = union(r for point in summary.points for r in point.covered) if summary else ()
+            return ReceiptState.ELIDED if subtract((found.range,), covered) else ReceiptState.SUMMARISED
+
+        return await self.store.read(look)
+
+    def _create(self, unit: Unit, key: SessionKey, strategy: str | None) -> SessionRow:
+        now = self.clock.now()
+        session_id = uuid7(now, self.randomness(10))
+        return unit.sessions.create(key, session_id=session_id, strategy=strategy, subject=None, now=now)
+
+
+def _existing(unit: Unit, key: SessionKey) -> SessionRow:
+    row = unit.sessions.find(key)
+    if row is None:
+        raise NotFound(f"there is no session {key.session!r} of user {key.user!r}")
+    return row
+
+
+def _check_limit(limit: int) -> None:
+    if not 1 <= limit <= 1000:
+        raise InvalidInput("limit must be between 1 and 1000")

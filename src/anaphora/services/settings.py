@@ -1,0 +1,55 @@
+"""Numbers that services share. Values only: nothing is read from anywhere here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from anaphora.errors import UnknownName
+from anaphora.ports.strategies import Compaction
+from anaphora.rules.batching import BatchLimits
+from anaphora.rules.retry import RetryPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategies:
+    """The configured compactions by name, and the one that sessions get if they name none."""
+
+    by_name: Mapping[str, Compaction]
+    default: str
+
+    def get(self, name: str | None) -> Compaction:
+        """The strategy of a session.
+
+        Raises:
+            UnknownName: no such strategy is configured.
+
+        """
+        wanted = name or self.default
+        if wanted not in self.by_name:
+            raise UnknownName("strategy", wanted, self.by_name)
+        return self.by_name[wanted]
+
+
+def live_reader(strategy: str) -> str:
+    """Name of the reader whose head the served chain of summaries hangs on."""
+    return f"live:{strategy}"
+
+
+def rebuild_reader(strategy: str) -> str:
+    """Name of the reader that builds a new chain beside the live one."""
+    return f"rebuild:{strategy}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """How background work is sized and retried."""
+
+    batch: BatchLimits = field(default_factory=BatchLimits)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    #: how long a claim holds without a heartbeat
+    lease_seconds: float = 30.0
+    #: tokens of new messages in one prompt; longer messages are cut visibly
+    input_tokens: int = 6000
+    #: seconds before a digest is first re-done
+    redo_seconds: float = 60.0

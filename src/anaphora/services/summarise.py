@@ -1,0 +1,285 @@
+"""Carry a chain of summaries on, or make it anew: claim, read, ask, validate, commit (I3, I5, I6, I8, I9, I20).
+
+No transaction and no connection is held while a model is asked. What was read is committed only if the fence, the
+epoch and the reader's head are what they were when the work began.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from anaphora.domain.jobs import Fence, Job, JobKind
+from anaphora.domain.keys import SeqRange, uuid7
+from anaphora.domain.messages import Message, Trust
+from anaphora.domain.plans import Plan
+from anaphora.domain.summaries import Method, Point, Summary, SummaryStatus
+from anaphora.errors import NOT_USABLE, LeaseLost, ModelError, ModelOutputInvalid, ModelRefused
+from anaphora.ports.clock import Clock, Failpoint, Randomness
+from anaphora.ports.models import Summariser, SummaryDraft, SummaryRequest, TokenCounter
+from anaphora.ports.store import Head, SessionRow, Store, Unit
+from anaphora.ports.strategies import Compaction
+from anaphora.rules import points as rule
+from anaphora.rules.batching import batch_stop
+from anaphora.rules.text import truncate
+from anaphora.rules.validity import MAX_OVERSIZE, checked_statements, checked_text
+from anaphora.services.planning import Planning
+from anaphora.services.settings import Strategies, Work, live_reader, rebuild_reader
+
+log = logging.getLogger("anaphora.summarise")
+
+_TRUST_ORDER = list(Trust)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """What one claim took on, read in one snapshot."""
+
+    fence: Fence
+    row: SessionRow
+    strategy: Compaction
+    reader: str
+    head: Head
+    base: Summary | None
+    plan: Plan
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summarise:
+    """Runs jobs of kind SUMMARISE and REBUILD."""
+
+    store: Store
+    strategies: Strategies
+    planning: Planning
+    #: None: no language model is configured
+    model: Summariser | None
+    #: agents with a model of their own
+    model_by_agent: Mapping[str, Summariser]
+    extractive: Summariser
+    digest: Summariser
+    counter: TokenCounter
+    clock: Clock
+    randomness: Randomness
+    failpoint: Failpoint
+    work: Work
+
+    async def run(self, job: Job, fence: Fence) -> None:
+        """Do what a claimed job asks for, and end it.
+
+        Raises:
+            LeaseLost: the job is not ours any more; nothing was written.
+            ModelError: the model failed; the caller decides when to try again.
+
+        """
+        assignment = await self.store.write(lambda unit: self._assign(unit, job, fence))
+        self.failpoint("summarise.assigned")
+        if assignment is None:
+            log.debug("No new messages to summarise", extra={"session_id": str(job.session_id)})
+            return
+        last = job.attempt >= job.max_attempts
+        started = self.clock.monotonic()
+        reason: str | None = None
+        try:
+            model = self.model_by_agent.get(job.key.agent, self.model)
+            if model is not None and job.attempt > job.max_attempts:
+                raise ModelOutputInvalid("unparsable", "every earlier attempt ended without a result")
+            draft = await self._draft(assignment, model or self.extractive)
+            points = self._points(assignment, draft)
+        except ModelError as error:
+            if job.kind is JobKind.REBUILD or not (last or isinstance(error, ModelRefused)):
+                raise
+            reason = str(error)
+            draft = await self._draft(assignment, self.digest)
+            points = self._points(assignment, draft)
+        self.failpoint("summarise.after_model")
+        millis = round((self.clock.monotonic() - started) * 1000)
+        summary = self._summary(assignment, draft, points, millis)
+        await self.store.write(lambda unit: self._commit(unit, job, assignment, summary, reason))
+        self.failpoint("summarise.after_commit")
+        self._report(assignment, summary, millis)
+
+    # -- claim -------------------------------------------------------------------------------------------------
+
+    def _assign(self, unit: Unit, job: Job, fence: Fence) -> Assignment | None:
+        """Decide in the claim's own transaction what to read; None if nothing is due (the job is done then)."""
+        now = self.clock.now()
+        row = unit.sessions.get(job.tenant, job.session_id)
+        if row is None or not unit.jobs.holds(fence):
+            raise LeaseLost(f"job {job.id} is not ours any more")
+        strategy = self.strategies.get(row.strategy)
+        reader, head, plan = self._due(unit, job, row, strategy)
+        if plan is None:
+            self._end(unit, job, fence, row)
+            return None
+        split = (job.reason or "").startswith(NOT_USABLE)
+        limits = self.work.batch.halved(min(job.attempt - 1, 6) if split else 0)
+        messages = unit.messages.range(job.tenant, row.id, plan.read, limit=4 * limits.messages + 1)
+        stop = min(batch_stop(messages, plan.read, limits), plan.read.stop)
+        read = SeqRange(plan.read.start, stop)
+        if not unit.jobs.set_range(fence, read, now=now):
+            raise LeaseLost(f"job {job.id} is not ours any more")
+        return Assignment(
+            fence=fence,
+            row=row,
+            strategy=strategy,
+            reader=reader,
+            head=head,
+            base=unit.summaries.get(job.tenant, head.summary_id) if head.summary_id else None,
+            plan=replace(plan, read=read),
+            messages=tuple(message for message in messages if message.seq < stop),
+        )
+
+    def _due(self, unit: Unit, job: Job, row: SessionRow, strategy: Compaction) -> tuple[str, Head, Plan | None]:
+        live = unit.summaries.head(job.tenant, row.id, live_reader(strategy.name))
+        if job.kind is JobKind.SUMMARISE:
+            return live_reader(strategy.name), live, strategy.plan(row.state(live.position))
+        reader = rebuild_reader(strategy.name)
+        head = unit.summaries.head(job.tenant, row.id, reader)
+        if head == Head():
+            base = unit.summaries.base_for(job.tenant, row.id, strategy=strategy.name, stop=job.from_seq or 0)
+            if base is not None:
+                start = Head(position=base.range.stop, summary_id=base.id)
+                unit.summaries.move_head(job.tenant, row.id, reader, old=head, new=start, now=self.clock.now())
+                head = start
+        return reader, head, strategy.rebuild_plan(row.state(head.position), live.position)
+
+    # -- ask and validate --------------------------------------------------------------------------------------
+
+    async def _draft(self, assignment: Assignment, summariser: Summariser) -> SummaryDraft:
+        kept = self._kept(assignment)
+        share = rule.shares(kept, assignment.plan.max_tokens)
+        return await summariser.summarise(
+            SummaryRequest(
+                points=kept,
+                merge=share.merge,
+                messages=assignment.messages,
+                range=assignment.plan.read,
+                max_tokens=share.new,
+                merged_tokens=share.merged,
+            )
+        )
+
+    def _kept(self, assignment: Assignment) -> tuple[Point, ...]:
+        return rule.slide(assignment.base.points, assignment.plan.keep_from) if assignment.base else ()
+
+    def _points(self, assignment: Assignment, draft: SummaryDraft) -> tuple[Point, ...]:
+        """The points of the new version: validated, merged as planned, within the size."""
+        plan, count = assignment.plan, self.counter.count
+        kept = self._kept(assignment)
+        share = rule.shares(kept, plan.max_tokens)
+        statements = checked_statements(
+            draft.statements, plan.read, echoes=draft.echoes, max_chars=MAX_OVERSIZE * 6 * plan.max_tokens
+        )
+        fresh = rule.place(statements, plan.read, method=draft.method, count=count)
+        if draft.keep is not None:
+            everything = rule.keep_only((*kept, *fresh), {*draft.keep, *range(len(kept), len(kept) + len(fresh))})
+        elif share.merge and draft.merged is not None:
+            text = truncate(checked_text(draft.merged, echoes=draft.echoes), share.merged, count)
+            merged = rule.merge(kept[: share.merge], text, method=draft.method, count=count)
+            everything = (merged, *kept[share.merge :], *fresh)
+        else:
+            everything = (*kept, *fresh)
+        return rule.fit(everything, plan.max_tokens, count=count, new_from=plan.read.start)
+
+    def _summary(self, assignment: Assignment, draft: SummaryDraft, points: Sequence[Point], millis: int) -> Summary:
+        now = self.clock.now()
+        trusts = [message.trust for message in assignment.messages]
+        if assignment.base is not None:
+            trusts.append(assignment.base.trust)
+        return Summary(
+            id=uuid7(now, self.randomness(10)),
+            base_id=assignment.base.id if assignment.base else None,
+            version=0,  # given in the transaction that stores it
+            strategy=assignment.strategy.name,
+            range=SeqRange(points[0].range.start, assignment.plan.read.stop),
+            points=tuple(points),
+            status=SummaryStatus.COMPLETED,
+            method=draft.method,
+            model=draft.model,
+            prompt_version=draft.prompt_version,
+            trust=max(trusts, key=_TRUST_ORDER.index),
+            created_at=now,
+            generation_ms=millis,
+            tokens=sum(point.tokens for point in points),
+        )
+
+    # -- commit ------------------------------------------------------------------------------------------------
+
+    def _commit(self, unit: Unit, job: Job, assignment: Assignment, summary: Summary, reason: str | None) -> None:
+        """Version, points, head and the job's end together, or nothing (I8)."""
+        fence, strategy = assignment.fence, assignment.strategy.name
+        row = unit.sessions.get(job.tenant, job.session_id)
+        if row is None or not unit.jobs.holds(fence):
+            raise LeaseLost(f"job {job.id} is not ours any more")
+        summary = replace(summary, version=unit.summaries.next_version(job.tenant, row.id, strategy))
+        if job.kind is JobKind.REBUILD:
+            summary = replace(summary, status=SummaryStatus.BUILDING)
+        unit.summaries.insert(job.tenant, row.id, summary, epoch=fence.epoch)
+        head = Head(position=summary.range.stop, summary_id=summary.id)
+        moved = unit.summaries.move_head(
+            job.tenant, row.id, assignment.reader, old=assignment.head, new=head, now=self.clock.now()
+        )
+        if not moved:
+            raise LeaseLost(f"the head of session {row.id} was moved by somebody else")
+        self._end(unit, job, fence, row, reason=reason)
+        if job.kind is JobKind.SUMMARISE and summary.method is Method.MODEL:
+            self.planning.model_is_back(unit, row, summary, now=self.clock.now())
+        elif job.kind is JobKind.SUMMARISE:
+            self.planning.plan_redo(unit, row, summary, now=self.clock.now())
+
+    def _end(self, unit: Unit, job: Job, fence: Fence, row: SessionRow, *, reason: str | None = None) -> None:
+        """End the job; take the live chain's place if a rebuild has caught up; queue what is due next."""
+        now = self.clock.now()
+        if reason is not None:
+            unit.jobs.fail(fence, reason=reason, now=now)
+        else:
+            unit.jobs.finish(fence, now=now)
+        strategy = self.strategies.get(row.strategy)
+        if job.kind is JobKind.REBUILD and not self._take_over(unit, row, strategy.name, job.from_seq or 0):
+            self.planning.plan_rebuild(unit, row, from_seq=job.from_seq or 0, now=now, needs_model=job.needs_model)
+        self.planning.plan_summarise(unit, row, now=now)
+
+    def _take_over(self, unit: Unit, row: SessionRow, strategy: str, from_seq: int) -> bool:
+        """Serve the rebuilt chain if it reaches as far as the live one."""
+        tenant = row.key.tenant
+        live = unit.summaries.head(tenant, row.id, live_reader(strategy))
+        built = unit.summaries.head(tenant, row.id, rebuild_reader(strategy))
+        if built.position < live.position:
+            return False
+        if built.summary_id is not None and built != live:
+            base = unit.summaries.base_for(tenant, row.id, strategy=strategy, stop=from_seq)
+            keep_to = base.version if base else 0
+            unit.summaries.replace_chain(tenant, row.id, strategy=strategy, after_version=keep_to)
+            unit.summaries.move_head(tenant, row.id, live_reader(strategy), old=live, new=built, now=self.clock.now())
+        unit.summaries.drop_head(tenant, row.id, rebuild_reader(strategy))
+        return True
+
+    def abandon(self, unit: Unit, job: Job) -> None:
+        """A rebuild failed for good: forget what it built; the old chain is served as before."""
+        row = unit.sessions.get(job.tenant, job.session_id)
+        if row is None or job.kind is not JobKind.REBUILD:
+            return
+        strategy = self.strategies.get(row.strategy).name
+        unit.summaries.drop_building(job.tenant, row.id, strategy=strategy)
+        unit.summaries.drop_head(job.tenant, row.id, rebuild_reader(strategy))
+
+    def _report(self, assignment: Assignment, summary: Summary, millis: int) -> None:
+        """Log events carry ids and numbers only."""
+        read, session_id = assignment.plan.read, str(assignment.row.id)
+        log.info(
+            "Summarised messages %d-%d for %s in %d ms",
+            read.start,
+            read.stop - 1,
+            session_id,
+            millis,
+            extra={"event": "summarised", "start": read.start, "stop": read.stop, "session_id": session_id},
+        )
+        if summary.range.start > 0 and (assignment.base is None or assignment.base.range.start < summary.range.start):
+            log.info(
+                "Sliding window: dropping seq 0-%d for %s",
+                summary.range.start - 1,
+                session_id,
+                extra={"event": "window_dropped", "stop": summary.range.start, "session_id": session_id},
+            )

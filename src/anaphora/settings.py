@@ -1,0 +1,277 @@
+"""Settings: flags over environment over `anaphora.toml` over defaults."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from anaphora.errors import ConfigError, InvalidInput, UnknownName
+from anaphora.rules.batching import BatchLimits
+from anaphora.rules.retry import RetryPolicy
+from anaphora.services.chat import ChatOptions
+from anaphora.services.settings import Strategies, Work
+from anaphora.strategies.rolling_pairs import RollingPairs
+from anaphora.strategies.sliding_window import SlidingWindow
+
+DEFAULT_DB = "./anaphora.db"
+DEFAULT_FILE = "anaphora.toml"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RollingPairsSettings(_Section):
+    """Numbers of `rolling_pairs` (seed 004)."""
+
+    window_pairs: int = 4
+    min_messages_for_summary: int = 10
+    summarise_after: int = 8
+    summary_max_tokens: int = 150
+
+
+class SlidingWindowSettings(_Section):
+    """Numbers of `sliding_window` (seed 000)."""
+
+    window: int = 14
+    summarise_after_seq: int = 5
+    min_new_messages: int = 1
+    keep_verbatim: int = 4
+    summary_max_tokens: int = 300
+
+
+class WorkerSettings(_Section):
+    """Background work."""
+
+    lease_seconds: float = Field(default=30.0, ge=0.2)
+    max_attempts: int = Field(default=5, ge=1)
+    backoff_seconds: float = Field(default=2.0, ge=0)
+    max_backoff_seconds: float = Field(default=300.0, ge=0)
+    batch_messages: int = Field(default=40, ge=1, le=400)
+    input_tokens: int = Field(default=6000, ge=256)
+    redo_seconds: float = Field(default=60.0, ge=0)
+
+
+class ModelSettings(_Section):
+    """One language model and how it is asked; what is not set is inherited."""
+
+    model: str | None = None
+    base_url: str | None = None
+    api_key: SecretStr | None = None
+    max_tokens: int | None = Field(default=None, ge=1)
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    timeout: float | None = Field(default=None, gt=0)
+
+
+class AgentSettings(ModelSettings):
+    """What one agent does differently."""
+
+    memory: ModelSettings = ModelSettings()
+    strategy: str | None = None
+    instructions: str | None = None
+    context_budget: int | None = Field(default=None, ge=64)
+
+
+class Settings(BaseSettings):
+    """Everything that can be configured. Environment names are `ANAPHORA_` and the key, `__` between levels."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="ANAPHORA_", env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
+    )
+
+    #: a path, or `:memory:`
+    db: str = DEFAULT_DB
+    tenant: str = "default"
+    agent: str = "default"
+    durability: Literal["full", "normal"] = "full"
+    busy_timeout: float = Field(default=5.0, ge=0)
+
+    #: answers in chat; None = no model, everything else works
+    model: str | None = None
+    base_url: str | None = None
+    api_key: SecretStr | None = None
+    max_tokens: int = Field(default=300, ge=1)
+    temperature: float = Field(default=0.7, ge=0, le=2)
+    timeout: float = Field(default=60.0, gt=0)
+    #: makes summaries and all derived work; what is not set is taken from the chat model
+    memory_model: str | None = None
+    memory_base_url: str | None = None
+    memory_api_key: SecretStr | None = None
+    memory_temperature: float = Field(default=0.3, ge=0, le=2)
+    memory_timeout: float | None = Field(default=None, gt=0)
+    #: per task, such as `tasks.summarise`
+    tasks: dict[Literal["summarise"], ModelSettings] = Field(default_factory=dict)
+    agents: dict[str, AgentSettings] = Field(default_factory=dict)
+
+    embedder: Literal["local", "none"] = "local"
+    models: str | None = None
+    encoding: str = "o200k_base"
+    instructions: str | None = None
+    strategy: str = "rolling_pairs"
+    context_budget: int = Field(default=4000, ge=64)
+    max_message_bytes: int = Field(default=1 << 20, ge=1024)
+    #: seconds without a word after which `chat` ends the session
+    idle_seconds: float = Field(default=1800.0, gt=0)
+
+    rolling_pairs: RollingPairsSettings = RollingPairsSettings()
+    sliding_window: SlidingWindowSettings = SlidingWindowSettings()
+    worker: WorkerSettings = WorkerSettings()
+
+    #: for tests: `NAME` or `NAME:COUNT` kills the process where that failpoint is reached
+    failpoint: str | None = None
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic-settings passes it by name
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - likewise
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags, then environment; the file is merged below them by `load`."""
+        return init_settings, env_settings, _FileSource(settings_cls)
+
+    def strategies(self) -> Strategies:
+        """The configured strategies.
+
+        Raises:
+            ConfigError: a number out of range, or an unknown default.
+
+        """
+        try:
+            made = (
+                RollingPairs(**self.rolling_pairs.model_dump()),
+                SlidingWindow(**self.sliding_window.model_dump()),
+            )
+        except InvalidInput as error:
+            raise ConfigError(str(error)) from None
+        strategies = Strategies(by_name={strategy.name: strategy for strategy in made}, default=self.strategy)
+        wanted = [self.strategy, *(agent.strategy for agent in self.agents.values() if agent.strategy)]
+        for name in wanted:
+            try:
+                strategies.get(name)
+            except UnknownName as error:
+                raise ConfigError(str(error)) from None
+        return strategies
+
+    def work(self) -> Work:
+        """How background work is sized and retried."""
+        worker = self.worker
+        return Work(
+            batch=BatchLimits(messages=worker.batch_messages, tokens=worker.input_tokens),
+            retry=RetryPolicy(
+                max_attempts=worker.max_attempts,
+                base_seconds=worker.backoff_seconds,
+                max_seconds=worker.max_backoff_seconds,
+            ),
+            lease_seconds=worker.lease_seconds,
+            input_tokens=worker.input_tokens,
+            redo_seconds=worker.redo_seconds,
+        )
+
+    def chat_model(self, agent: str | None = None) -> ModelSettings:
+        """The model that answers for an agent (None: for those without one of their own)."""
+        own = self.agents.get(agent or "", AgentSettings())
+        base = ModelSettings(
+            model=self.model,
+            base_url=self.base_url,
+            api_key=self.api_key,
+            max_tokens=self.max_tokens,
+            temperature=self.temperature,
+            timeout=self.timeout,
+        )
+        return _over(base, own)
+
+    def memory_model_for(self, agent: str | None = None) -> ModelSettings:
+        """The model that summarises for an agent: its own, the task's, the memory model, or the chat model."""
+        own = self.agents.get(agent or "", AgentSettings())
+        base = self.chat_model(agent)
+        memory = ModelSettings(
+            model=self.memory_model,
+            base_url=self.memory_base_url,
+            api_key=self.memory_api_key,
+            temperature=self.memory_temperature,
+            timeout=self.memory_timeout,
+        )
+        return _over(_over(_over(base, memory), self.tasks.get("summarise", ModelSettings())), own.memory)
+
+    def chat_options(self, model: ModelSettings) -> ChatOptions:
+        """How a model is asked for an answer."""
+        return ChatOptions(
+            max_tokens=model.max_tokens or self.max_tokens,
+            temperature=self.temperature if model.temperature is None else model.temperature,
+        )
+
+    def models_folder(self) -> Path:
+        """Where model files are kept."""
+        return Path(self.models) if self.models else Path(platformdirs.user_cache_dir("anaphora")) / "models"
+
+
+class _FileSource(PydanticBaseSettingsSource):
+    """`anaphora.toml` of the working directory, or the file that `ANAPHORA_CONFIG` names."""
+
+    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:  # noqa: ANN401, ARG002
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        named = os.environ.get("ANAPHORA_CONFIG")
+        path = Path(named or DEFAULT_FILE)
+        if not path.is_file():
+            if named:
+                raise ConfigError(f"{named}: there is no such file (ANAPHORA_CONFIG names it)")
+            return {}
+        try:
+            return tomllib.loads(path.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{path}: not valid TOML: {error}") from None
+
+
+def load(**flags: Any) -> Settings:  # noqa: ANN401 - the settings' own types are checked by pydantic
+    """Settings from all sources; flags that are None do not count.
+
+    Raises:
+        ConfigError: one line a mistake: the key, what is wrong, the nearest valid key.
+
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    try:
+        settings = Settings(**given)
+    except ValidationError as error:
+        raise ConfigError("\n".join(_mistake(item) for item in error.errors(include_url=False))) from None
+    settings.strategies()
+    return settings
+
+
+def _mistake(item: Mapping[str, Any]) -> str:
+    where = ".".join(str(part) for part in item["loc"])
+    if item["type"] == "extra_forbidden":
+        return f"{where}: {UnknownName('setting', str(item['loc'][-1]), _known(item['loc']))}"
+    return f"{where}: {item['msg']}"
+
+
+def _known(loc: tuple[Any, ...]) -> list[str]:
+    sections: dict[str, type[BaseModel]] = {
+        "rolling_pairs": RollingPairsSettings,
+        "sliding_window": SlidingWindowSettings,
+        "worker": WorkerSettings,
+        "agents": AgentSettings,
+        "tasks": ModelSettings,
+    }
+    model: type[BaseModel] = sections.get(str(loc[0]), Settings) if len(loc) > 1 else Settings
+    return list(model.model_fields)
+
+
+def _over(base: ModelSettings, own: ModelSettings) -> ModelSettings:
+    """The base with what `own` sets; another model does not inherit the base's endpoint and key."""
+    fields = ("model", "base_url", "api_key", "max_tokens", "temperature", "timeout")
+    values = {name: getattr(own, name) for name in fields if getattr(own, name) is not None}
+    inherited = {name: getattr(base, name) for name in fields}
+    return ModelSettings(**{**inherited, **values})

@@ -1,0 +1,172 @@
+"""Claim, heartbeat, finish or fail: background work that survives its workers (I4, I5, I9)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+import anyio
+
+from anaphora.domain.jobs import Fence, Job, JobKind
+from anaphora.errors import AnaphoraError, LeaseLost, ModelUnavailable, StoreError
+from anaphora.ports.clock import Clock, Failpoint, Randomness
+from anaphora.ports.store import Store, Unit
+from anaphora.services.settings import Work
+from anaphora.worker.handlers import Handler
+
+log = logging.getLogger("anaphora.worker")
+
+#: longest sleep between two looks at the queue, in seconds
+_POLL = 2.0
+_MAX_REASON = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """Takes jobs one after another. Any number of workers may share a database."""
+
+    store: Store
+    handlers: Mapping[JobKind, Handler]
+    clock: Clock
+    randomness: Randomness
+    failpoint: Failpoint
+    work: Work
+    #: who holds the leases; unique to this worker
+    owner: str
+    with_model: bool
+    #: told after each job: its kind, its session's id, and whether it succeeded
+    on_event: Callable[[Job, bool], None] = lambda _job, _ok: None
+
+    async def run(self, stopping: anyio.Event) -> None:
+        """Work until told to stop. If cancelled, the job in hand is released and its attempt not counted."""
+        while not stopping.is_set():
+            try:
+                busy = await self.step()
+            except StoreError as error:
+                log.warning("The store failed: %s", error, extra={"event": "store_failed"})
+                busy = False
+            if not busy:
+                await self._pause(stopping)
+
+    async def _pause(self, stopping: anyio.Event) -> None:
+        """Wait for work, or for the end."""
+        async with anyio.create_task_group() as group:
+
+            async def for_work() -> None:
+                await self.store.wait_for_work(_POLL)
+                group.cancel_scope.cancel()
+
+            group.start_soon(for_work)
+            await stopping.wait()
+            group.cancel_scope.cancel()
+
+    async def drain(self) -> int:
+        """Work until nothing is due; how many jobs were done."""
+        count = 0
+        while await self.step():
+            count += 1
+        return count
+
+    async def step(self) -> bool:
+        """Claim and do one job; False if there is none to claim."""
+        job = await self.claim()
+        if job is None:
+            return False
+        await self.do(job)
+        return True
+
+    async def claim(self) -> Job | None:
+        """Take the lease of the next due job."""
+        now = self.clock.now()
+        lease = self.work.lease_seconds
+        candidates = await self.store.read(
+            lambda unit: unit.jobs.candidates(now=now, lease_seconds=lease, with_model=self.with_model, limit=8)
+        )
+        for tenant, job_id in candidates:
+            job = await self.store.write(self._claiming(tenant, job_id))
+            if job is not None:
+                self.failpoint("worker.claimed")
+                return job
+        return None
+
+    def _claiming(self, tenant: str, job_id: UUID) -> Callable[[Unit], Job | None]:
+        # the clock is read in the transaction: a lease must not be older than its claim
+        return lambda unit: unit.jobs.claim(
+            tenant, job_id, owner=self.owner, now=self.clock.now(), lease_seconds=self.work.lease_seconds
+        )
+
+    async def do(self, job: Job) -> None:
+        """Run one claimed job to its end; whatever happens, it does not stay running."""
+        fence = Fence(
+            tenant=job.tenant,
+            job_id=job.id,
+            session_id=job.session_id,
+            owner=self.owner,
+            attempt=job.attempt,
+            epoch=job.epoch,
+        )
+        try:
+            error = await self._attempt(job, fence)
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self.store.write(lambda unit: unit.jobs.release(fence, now=self.clock.now()))
+            raise
+        if isinstance(error, LeaseLost):
+            log.info("Job %s is not ours any more", job.id, extra={"event": "lease_lost", "job_id": str(job.id)})
+        elif error is not None:
+            await self._failed(job, fence, error)
+        self.failpoint("worker.done")
+        self.on_event(job, error is None)
+
+    async def _attempt(self, job: Job, fence: Fence) -> Exception | None:
+        """Run the handler beside a heartbeat; what went wrong, or None."""
+        result: Exception | None = LeaseLost(f"job {job.id} is not ours any more")
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._heartbeat, fence, group.cancel_scope)
+            try:
+                await self.handlers[job.kind].run(job, fence)
+                result = None
+            except Exception as error:  # noqa: BLE001 - the one place where any failure must end a job
+                result = error
+            group.cancel_scope.cancel()
+        return result
+
+    async def _heartbeat(self, fence: Fence, scope: anyio.CancelScope) -> None:
+        """Keep the lease; a lost lease stops the work."""
+        while True:
+            await self.clock.sleep(self.work.lease_seconds / 3)
+            try:
+                kept = await self.store.write(
+                    lambda unit: unit.jobs.heartbeat(fence, now=self.clock.now(), lease_seconds=self.work.lease_seconds)
+                )
+            except StoreError as error:
+                log.warning("No heartbeat for job %s: %s", fence.job_id, error, extra={"event": "store_failed"})
+                continue
+            if not kept:
+                scope.cancel()
+                return
+
+    async def _failed(self, job: Job, fence: Fence, error: Exception) -> None:
+        reason = str(error) if isinstance(error, AnaphoraError) else f"unexpected {type(error).__name__}"
+        if not isinstance(error, AnaphoraError):
+            log.error("Job %s failed unexpectedly", job.id, exc_info=error, extra={"event": "job_crashed"})
+        reason = reason[:_MAX_REASON]
+        now = self.clock.now()
+        if job.attempt >= job.max_attempts:
+            await self.store.write(lambda unit: self._give_up(unit, job, fence, reason))
+            self.failpoint("worker.failed")
+            return
+        asked = error.retry_after if isinstance(error, ModelUnavailable) else None
+        chance = int.from_bytes(self.randomness(4), "big") / 2**32
+        delay = self.work.retry.delay(job.attempt, chance=chance, retry_after=asked)
+        run_at = now + timedelta(seconds=delay)
+        await self.store.write(lambda unit: unit.jobs.retry_later(fence, run_at=run_at, reason=reason, now=now))
+        self.failpoint("worker.retry_planned")
+        log.info("Job %s will be tried again in %.0f s", job.id, delay, extra={"event": "retry", "job_id": str(job.id)})
+
+    def _give_up(self, unit: Unit, job: Job, fence: Fence, reason: str) -> None:
+        if unit.jobs.fail(fence, reason=reason, now=self.clock.now()):
+            self.handlers[job.kind].abandon(unit, job)
