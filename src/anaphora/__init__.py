@@ -4,18 +4,24 @@ async with Memory.open("memory.db") as memory:
     chat = memory.session(user="alice", session="s1")
     await chat.add("user", "I'm allergic to peanuts.")
     context = await chat.context("What can I cook tonight?", budget=2000)
+
+The names below are loaded when they are first used, so that `anaphora --help` need not load what it does not show.
 """
 
 from __future__ import annotations
 
-from anaphora.domain.context import Context, Coverage, Line
-from anaphora.domain.keys import SeqRange, SessionKey
-from anaphora.domain.messages import Message, Receipt, ReceiptState, Role
-from anaphora.domain.summaries import Point, Summary
-from anaphora.errors import AnaphoraError
-from anaphora.memory import Memory, Session
-from anaphora.services.chat import Answer
-from anaphora.settings import Settings
+import importlib
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from anaphora.domain.context import Context, Coverage, Line
+    from anaphora.domain.keys import SeqRange, SessionKey
+    from anaphora.domain.messages import Message, Receipt, ReceiptState, Role
+    from anaphora.domain.summaries import Point, Summary
+    from anaphora.errors import AnaphoraError
+    from anaphora.memory import Memory, Session
+    from anaphora.services.chat import Answer
+    from anaphora.settings import Settings
 
 __version__ = "0.1.0"
 
@@ -37,3 +43,28 @@ __all__ = [
     "Settings",
     "Summary",
 ]
+
+#: where each public name is defined
+_HOMES: Final = {
+    "anaphora.domain.context": ("Context", "Coverage", "Line"),
+    "anaphora.domain.keys": ("SeqRange", "SessionKey"),
+    "anaphora.domain.messages": ("Message", "Receipt", "ReceiptState", "Role"),
+    "anaphora.domain.summaries": ("Point", "Summary"),
+    "anaphora.errors": ("AnaphoraError",),
+    "anaphora.memory": ("Memory", "Session"),
+    "anaphora.services.chat": ("Answer",),
+    "anaphora.settings": ("Settings",),
+}
+
+
+def __getattr__(name: str) -> object:
+    home = next((module for module, names in _HOMES.items() if name in names), None)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

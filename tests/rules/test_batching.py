@@ -23,7 +23,12 @@ def log(turns: list[int], *, tokens: int = 10, start: int = 0) -> list[Message]:
             role = Role.USER if at == 0 else Role.ASSISTANT if at in (1, size - 1) else Role.TOOL
             out.append(
                 Message(
-                    id=UUID(int=seq), seq=seq, turn=first, role=role, content="x", tokens=tokens,
+                    id=UUID(int=seq),
+                    seq=seq,
+                    turn=first,
+                    role=role,
+                    content="x",
+                    tokens=tokens,
                     created_at=datetime(2026, 1, 1, tzinfo=UTC),
                 )
             )

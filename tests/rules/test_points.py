@@ -54,7 +54,9 @@ def test_sliding_drops_whole_points_before_the_window_and_keeps_a_straddling_one
 
 
 @given(statements, st.data())
-def test_merging_neighbours_keeps_the_union_and_what_was_elided(made: list[rule.Statement], data: st.DataObject) -> None:
+def test_merging_neighbours_keeps_the_union_and_what_was_elided(
+    made: list[rule.Statement], data: st.DataObject
+) -> None:
     points = rule.place(made, SPAN, method=Method.MODEL, count=count)
     size = data.draw(st.integers(1, len(points)))
     merged = rule.merge(points[:size], "together", method=Method.MODEL, count=count)
@@ -89,9 +91,7 @@ def test_keeping_some_points_declares_the_others_elided() -> None:
 
 
 def shares_of(tokens: list[int], limit: int) -> tuple[rule.Shares, list[Point]]:
-    points = [
-        Point(text="x", range=SeqRange(at, at + 1), tokens=size) for at, size in enumerate(tokens)
-    ]
+    points = [Point(text="x", range=SeqRange(at, at + 1), tokens=size) for at, size in enumerate(tokens)]
     return rule.shares(points, limit), points
 
 
