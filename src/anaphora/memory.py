@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from datetime import datetime
@@ -21,7 +22,7 @@ from anaphora.errors import InvalidInput
 from anaphora.ports.models import ChatModel, Embedder
 from anaphora.ports.store import SessionRow, WordHit
 from anaphora.rules.admission import new_message
-from anaphora.services.chat import Answer
+from anaphora.services.chat import Answer, Turn
 from anaphora.settings import Settings, load
 
 #: seconds that `close` gives work in hand
@@ -34,9 +35,7 @@ class Memory:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._stopping = anyio.Event()
-        self._stopped = anyio.Event()
-        self._grace = GRACE
-        self._working = False
+        self._worker: asyncio.Task[None] | None = None
         #: background work: list it, try failed jobs again
         self.jobs = JobsView(services)
 
@@ -90,29 +89,22 @@ class Memory:
             if not worker:
                 yield memory
                 return
-            async with anyio.create_task_group() as group:
-                await group.start(memory._work)
-                try:
-                    yield memory
-                finally:
-                    with anyio.CancelScope(shield=True):
-                        await memory.close()
-                    group.cancel_scope.cancel()
-
-    async def _work(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
-        self._working = True
-        task_status.started()
-        try:
-            await self._services.worker.run(self._stopping)
-        finally:
-            self._stopped.set()
+            memory._worker = asyncio.create_task(services.worker.run(memory._stopping), name="anaphora-worker")
+            try:
+                yield memory
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await memory.close()
 
     async def close(self, grace: float = GRACE) -> None:
         """Stop working on jobs: the one in hand may finish within `grace` seconds, or is released. Never drains."""
         self._stopping.set()
-        if self._working:
-            with anyio.move_on_after(grace):
-                await self._stopped.wait()
+        worker, self._worker = self._worker, None
+        if worker is None:
+            return
+        await asyncio.wait({worker}, timeout=grace)
+        worker.cancel()
+        await asyncio.wait({worker})
 
     def session(
         self,
@@ -360,11 +352,14 @@ class Session:
             return await self._services.chat.send(self.key, content, **self._how(budget, key))
 
     async def stream(
-        self, content: str | None, *, budget: int | None = None, key: str | None = None
+        self, content: str | None, *, budget: int | None = None, key: str | None = None, turn: Turn | None = None
     ) -> AsyncGenerator[str]:
-        """As `send`, in pieces. An answer that is interrupted is stored as far as it came, marked as such."""
+        """As `send`, in pieces. An answer that is interrupted is stored as far as it came, marked as such.
+
+        `turn` is filled with the prompt that is sent and the receipt of the stored answer.
+        """
         async with self._talking:
-            pieces = self._services.chat.stream(self.key, content, **self._how(budget, key))
+            pieces = self._services.chat.stream(self.key, content, turn=turn, **self._how(budget, key))
             async with aclosing(pieces):
                 async for piece in pieces:
                     yield piece

@@ -10,7 +10,7 @@ import anyio
 
 from anaphora.domain.context import Context
 from anaphora.domain.keys import SessionKey
-from anaphora.domain.messages import Message, Receipt, Role
+from anaphora.domain.messages import Receipt, Role
 from anaphora.errors import ConfigError, InvalidInput, ModelOutputInvalid
 from anaphora.ports.models import ChatModel
 from anaphora.ports.store import WordHit
@@ -19,6 +19,9 @@ from anaphora.services.context import Contexts
 from anaphora.services.ingest import Ingest
 from anaphora.services.retrieve import Retrieve
 from anaphora.services.sessions import Sessions
+
+#: messages in which the question of an interrupted answer is looked for
+_LOOK_BACK = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +99,7 @@ class Chat:
 
         Args:
             key: the session.
-            content: the user's message; None = answer the last one again (it has no answer yet).
+            content: the user's message; None = answer the last one again (it has no answer, or an interrupted one).
             turn: filled with the context and the receipt.
             budget: tokens of the prompt.
             instructions: fixed system text.
@@ -112,6 +115,7 @@ class Chat:
         """
         talker = self.talker_for(key.agent)
         turn = turn or Turn()
+        again: str | None = None
         if content is not None:
             await self.ingest.append(
                 key,
@@ -122,8 +126,10 @@ class Chat:
                 subject=subject,
             )
         else:
-            await self._check_unanswered(key)
-        turn.context = await self.contexts.build(key, budget=budget, instructions=instructions, strategy=strategy)
+            again = await self._unanswered(key)
+        turn.context = await self.contexts.build(
+            key, again, budget=budget, instructions=instructions, strategy=strategy
+        )
         pieces: list[str] = []
         try:
             async for piece in talker.model.stream(
@@ -155,14 +161,16 @@ class Chat:
             key, [new_message(Role.ASSISTANT, text, metadata=metadata)], source="chat"
         )
 
-    async def _check_unanswered(self, key: SessionKey) -> None:
-        newest = await self.sessions.newest(key, limit=1)
-        if not newest or not _open(newest[0]):
-            raise InvalidInput("there is no unanswered message to answer again")
-
-
-def _open(message: Message) -> bool:
-    return message.role is Role.USER
+    async def _unanswered(self, key: SessionKey) -> str | None:
+        """What must be asked again in the prompt: nothing, unless an interrupted answer stands after the question."""
+        newest = await self.sessions.newest(key, limit=_LOOK_BACK)
+        if newest and newest[-1].role is Role.USER:
+            return None
+        if newest and newest[-1].metadata.get("interrupted"):
+            asked = [message.content for message in newest if message.role is Role.USER]
+            if asked:
+                return asked[-1]
+        raise InvalidInput("there is no unanswered message to answer again")
 
 
 @dataclass(slots=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from anaphora.domain.jobs import Fence, JobKind, JobState
 from anaphora.domain.keys import SeqRange, SessionKey, subtract, union, uuid7
 from anaphora.domain.messages import Message, ReceiptState
 from anaphora.domain.summaries import Summary
@@ -90,7 +92,9 @@ class Sessions:
             row = _existing(unit, key)
             if not 0 <= from_seq <= row.head:
                 raise InvalidInput(f"session {key.session!r} has messages 0 to {row.head - 1}, not {from_seq}")
-            return self.planning.plan_rebuild(unit, row, from_seq=from_seq, now=self.clock.now())
+            now = self.clock.now()
+            start = min([from_seq, *_release_waiting(unit, row, now=now)])
+            return self.planning.plan_rebuild(unit, row, from_seq=start, now=now)
 
         return await self.store.write(rebuild)
 
@@ -166,6 +170,27 @@ class Sessions:
         now = self.clock.now()
         session_id = uuid7(now, self.randomness(10))
         return unit.sessions.create(key, session_id=session_id, strategy=strategy, subject=None, now=now)
+
+
+def _release_waiting(unit: Unit, row: SessionRow, *, now: datetime) -> Iterator[int]:
+    """End rebuilds that wait for a model, so that one which does not wait can take their place; where they start."""
+    for job in unit.jobs.list(row.key.tenant, states=[JobState.QUEUED], session_id=row.id):
+        if job.kind is not JobKind.REBUILD or not job.needs_model:
+            continue
+        owner = f"instead of {job.id}"
+        claimed = unit.jobs.claim(job.tenant, job.id, owner=owner, now=max(now, job.run_at), lease_seconds=1.0)
+        if claimed is None:
+            continue
+        fence = Fence(
+            tenant=job.tenant,
+            job_id=job.id,
+            session_id=job.session_id,
+            owner=owner,
+            attempt=claimed.attempt,
+            epoch=claimed.epoch,
+        )
+        unit.jobs.finish(fence, now=now)
+        yield job.from_seq or 0
 
 
 def _existing(unit: Unit, key: SessionKey) -> SessionRow:

@@ -48,6 +48,9 @@ class Worker:
             except StoreError as error:
                 log.warning("The store failed: %s", error, extra={"event": "store_failed"})
                 busy = False
+            except Exception:  # a worker must outlive whatever goes wrong around a job
+                log.exception("The worker stumbled", extra={"event": "worker_stumbled"})
+                busy = False
             if not busy:
                 await self._pause(stopping)
 

@@ -1,0 +1,105 @@
+"""Bring a database to the newest schema, and examine it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from anaphora.bootstrap.build import sqlite_path
+from anaphora.bootstrap.system import SystemClock, system_randomness
+from anaphora.errors import ConfigError, StoreReadOnly
+from anaphora.ports.clock import Clock
+from anaphora.services.maintenance import Check, CoverageJudge, Diagnosis
+from anaphora.settings import Settings
+from anaphora.storage import migrations
+from anaphora.storage.policy import AppendPolicy
+from anaphora.storage.sqlite.checks import examine, examine_library, examine_writer
+from anaphora.storage.sqlite.engine import Database, Durability
+from anaphora.storage.sqlite.errors import translated
+from anaphora.storage.sqlite.opening import open_read_only, open_writer
+from anaphora.storage.sqlite.search import FtsWords
+from anaphora.storage.unit import SqlUnit
+
+
+def migrate(settings: Settings) -> tuple[str | None, str]:
+    """Bring the database to the newest schema; it is made if it is not there.
+
+    Returns:
+        The revision before (None: there was no schema), and the one after.
+
+    Raises:
+        StoreError: it cannot be opened, is not ours, or was written by a later version.
+
+    """
+    database = _database(settings)
+    before = None
+    if database.path is not None and database.path.exists():
+        with translated(), closing(_reader(database, settings)) as connection, connection.begin():
+            before = migrations.current(connection)
+    made, _ = open_writer(database, randomness=system_randomness, busy_timeout=settings.busy_timeout)
+    made.close()
+    return before, migrations.head()
+
+
+def diagnose(settings: Settings, *, stuck_seconds: float, clock: Clock | None = None) -> Diagnosis:
+    """Examine the database in one snapshot; nothing is written.
+
+    Raises:
+        StoreError: it cannot be opened, is not ours, or is from another version.
+
+    """
+    now = (clock or SystemClock()).now()
+    database = replace(_database(settings), read_only=True)
+    judge = CoverageJudge(strategies=settings.strategies())
+    with translated(), _opened(database, settings) as connection:
+        unit = SqlUnit(connection, FtsWords(connection), _NO_APPENDS)
+        found = tuple(examine(connection, unit, judge, now=now, stuck_seconds=stuck_seconds))
+    checks = (*found, *_writer_checks(settings), examine_library())
+    return Diagnosis(checks=tuple(sorted(checks, key=_place)))
+
+
+def _place(check: Check) -> int:
+    """Invariants by their numbers, then the rest."""
+    number = check.id.removeprefix("I")
+    return int(number) if number.isdigit() else 1000
+
+
+def _writer_checks(settings: Settings) -> Iterator[Check]:
+    database = _database(settings)
+    try:
+        with translated(), closing(database.writer(timeout=settings.busy_timeout)) as connection:
+            yield from examine_writer(connection, durability=settings.durability)
+    except StoreReadOnly as error:
+        yield Check(id="I7", name="the database can be written", ok=False, detail=str(error), warning=True)
+
+
+@contextmanager
+def _opened(database: Database, settings: Settings) -> Iterator[sa.Connection]:
+    """A connection in a snapshot of a database in the newest schema."""
+    try:
+        connection, _ = open_read_only(database, busy_timeout=settings.busy_timeout)
+    except StoreReadOnly:
+        connection, _ = open_read_only(replace(database, immutable=True), busy_timeout=settings.busy_timeout)
+    with closing(connection), connection.begin():
+        yield connection
+
+
+def _reader(database: Database, settings: Settings) -> sa.Connection:
+    return replace(database, read_only=True).reader(timeout=settings.busy_timeout)
+
+
+def _database(settings: Settings) -> Database:
+    name = sqlite_path(settings.db)
+    if name == ":memory:":
+        raise ConfigError("a database in memory is gone when the command ends: give the path of a file")
+    return Database(path=Path(name), durability=Durability(settings.durability), read_only=False)
+
+
+#: examining appends nothing
+_NO_APPENDS = AppendPolicy(
+    planner=lambda _strategy, _state: False, reader_of=lambda strategy: strategy or "", randomness=system_randomness
+)

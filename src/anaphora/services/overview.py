@@ -1,0 +1,113 @@
+"""Versions of summaries and the work on the next ones, together, as one snapshot shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from anaphora.domain.jobs import SEED_WORDS, Job, JobState
+from anaphora.domain.keys import SeqRange, SessionKey
+from anaphora.domain.summaries import Summary
+from anaphora.errors import InvalidInput, NotFound
+from anaphora.ports.store import SessionRow, Store, Unit
+from anaphora.services.settings import Strategies, live_reader
+
+_IN_WORK = (JobState.QUEUED, JobState.RUNNING, JobState.FAILED)
+#: jobs of a session that are looked at: at most one of a kind is live, and only the newest failure counts
+_JOBS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line of the list: a version, or a job that has not made one. Exactly one of `summary` and `job` is set."""
+
+    key: SessionKey
+    summary: Summary | None = None
+    #: the version that `summary` carried on from
+    base: Summary | None = None
+    #: what contexts show now
+    served: bool = False
+    job: Job | None = None
+
+    @property
+    def status(self) -> str:
+        """`processing`, `completed` or `failed`; a version may also be `building`, `stale` or `superseded`."""
+        if self.job is not None:
+            return SEED_WORDS[self.job.state]
+        return self.summary.status.value if self.summary else ""
+
+    @property
+    def new(self) -> SeqRange | None:
+        """The messages that this version added to what its base said."""
+        if self.summary is None:
+            return None
+        whole = self.summary.range
+        start = max(whole.start, self.base.range.stop) if self.base else whole.start
+        return SeqRange(min(start, whole.stop), whole.stop)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """Lists summaries as operators look at them."""
+
+    store: Store
+    strategies: Strategies
+    #: without one, what waits for a model is not in work
+    with_model: bool
+
+    async def of_session(self, key: SessionKey, *, limit: int = 20) -> Sequence[Entry]:
+        """Every version of one session, newest first, after the work on the next one.
+
+        Raises:
+            NotFound: no such session.
+            InvalidInput: a limit out of range.
+
+        """
+        _check_limit(limit)
+
+        def look(unit: Unit) -> Sequence[Entry]:
+            row = unit.sessions.find(key)
+            if row is None:
+                raise NotFound(f"there is no session {key.session!r} of user {key.user!r} with agent {key.agent!r}")
+            return list(self._entries(unit, row, versions=limit))
+
+        return await self.store.read(look)
+
+    async def of_sessions(
+        self, tenant: str, *, user: str | None = None, agent: str | None = None, chain: bool = False, limit: int = 20
+    ) -> Sequence[Entry]:
+        """The newest version (with `chain`, all) of the sessions that were last used, up to `limit` entries."""
+        _check_limit(limit)
+
+        def look(unit: Unit) -> Sequence[Entry]:
+            found: list[Entry] = []
+            for row in unit.sessions.list(tenant, user=user, agent=agent, limit=limit):
+                found.extend(self._entries(unit, row, versions=limit if chain else 1))
+                if len(found) >= limit:
+                    break
+            return found[:limit]
+
+        return await self.store.read(look)
+
+    def _entries(self, unit: Unit, row: SessionRow, *, versions: int) -> Iterator[Entry]:
+        tenant, strategy = row.key.tenant, self.strategies.get(row.strategy).name
+        served = unit.summaries.head(tenant, row.id, live_reader(strategy)).summary_id
+        chain = unit.summaries.chain(tenant, row.id, strategy=strategy, limit=versions)
+        jobs = unit.jobs.list(tenant, states=_IN_WORK, session_id=row.id, limit=_JOBS)
+        for job in jobs:
+            if job.state is JobState.FAILED and chain and job.updated_at < chain[0].created_at:
+                continue
+            if job.needs_model and not self.with_model:
+                continue
+            yield Entry(key=row.key, job=job)
+        by_id = {summary.id: summary for summary in chain}
+        for summary in chain:
+            base = by_id.get(summary.base_id) if summary.base_id else None
+            if summary.base_id is not None and base is None:
+                base = unit.summaries.get(tenant, summary.base_id)
+            yield Entry(key=row.key, summary=summary, base=base, served=summary.id == served)
+
+
+def _check_limit(limit: int) -> None:
+    if not 1 <= limit <= 1000:
+        raise InvalidInput("limit must be between 1 and 1000")
