@@ -1,0 +1,327 @@
+"""The job table: single flight, leases and fences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from anaphora.domain.jobs import Fence, Job, JobKind, JobState
+from anaphora.domain.keys import SeqRange, uuid7
+from anaphora.ports.store import Planner, SessionRow
+from anaphora.storage.effects import Effects
+from anaphora.storage.job_rows import JOB_COLUMNS, fence_parameters, job_from, new_job
+from anaphora.storage.keyed import by_keys, key_parameters
+from anaphora.storage.policy import AppendPolicy
+from anaphora.storage.tables import heads, jobs, sessions
+from anaphora.storage.upsert import insert_if_absent
+
+_QUEUED, _RUNNING, _DONE, _FAILED = (state.value for state in JobState)
+#: word for word the condition of the partial index, so that what is done costs nothing
+_LIVE = sa.text(f"state IN ('{_QUEUED}', '{_RUNNING}')")
+_SESSION = (sessions.c.tenant_id == jobs.c.tenant_id) & (sessions.c.id == jobs.c.session_uid)
+_SELECT = sa.select(*JOB_COLUMNS).join(sessions, _SESSION)
+_INSERT = insert_if_absent(jobs)
+_THIS = (jobs.c.tenant_id == sa.bindparam("b_tenant"), jobs.c.id == sa.bindparam("b_id"))
+_GET = _SELECT.where(*_THIS)
+#: the live jobs of sessions, locked: who wants to claim a queued one waits until our messages are there to be seen
+_LIVE_OF = by_keys(
+    (jobs.c.tenant_id, jobs.c.session_uid, jobs.c.state, jobs.c.rearm),
+    (jobs.c.tenant_id, jobs.c.session_uid, jobs.c.kind),
+    _LIVE,
+    lock=True,
+)
+_REARM = (
+    sa.update(jobs)
+    .where(
+        jobs.c.tenant_id == sa.bindparam("b_tenant"),
+        jobs.c.session_uid == sa.bindparam("b_uid"),
+        jobs.c.kind == sa.bindparam("b_kind"),
+        jobs.c.state == _RUNNING,
+    )
+    .values(rearm=True)
+)
+_NOW = sa.bindparam("now", type_=jobs.c.run_at.type)
+_HORIZON = sa.bindparam("horizon", type_=jobs.c.run_at.type)
+#: queued and due (or written in the future: the clock was set back, and nobody knows how long to wait); or running
+#: with a lease that is over, or that reaches further than any lease could
+_CLAIMABLE = sa.or_(
+    sa.and_(jobs.c.state == _QUEUED, sa.or_(jobs.c.run_at <= _NOW, jobs.c.updated_at > _NOW)),
+    sa.and_(jobs.c.state == _RUNNING, sa.or_(jobs.c.lease_until <= _NOW, jobs.c.lease_until > _HORIZON)),
+)
+_CLAIM = (
+    sa.update(jobs)
+    .where(*_THIS, _CLAIMABLE)
+    .values(
+        state=_RUNNING,
+        attempt=jobs.c.attempt + 1,
+        lease_owner=sa.bindparam("owner"),
+        lease_until=sa.bindparam("until"),
+        rearm=False,
+        updated_at=_NOW,
+    )
+)
+#: the fence, but for the epoch of the session
+_FENCED = (
+    *_THIS,
+    jobs.c.session_uid == sa.bindparam("b_uid"),
+    jobs.c.state == _RUNNING,
+    jobs.c.lease_owner == sa.bindparam("b_owner"),
+    jobs.c.attempt == sa.bindparam("b_attempt"),
+    jobs.c.epoch == sa.bindparam("b_epoch"),
+)
+_HOLDS = (
+    sa.select(jobs.c.id)
+    .join(sessions, _SESSION)
+    .where(*_FENCED, sessions.c.epoch == sa.bindparam("b_epoch"))
+    .with_for_update()
+)
+_FENCED_UPDATE = sa.update(jobs).where(*_FENCED)
+_FREE = {"lease_owner": None, "lease_until": None}
+_SET_RANGE = _FENCED_UPDATE.values(start=sa.bindparam("at"), stop=sa.bindparam("end"), updated_at=_NOW)
+_HEARTBEAT = _FENCED_UPDATE.values(lease_until=sa.bindparam("until"), updated_at=_NOW)
+_FINISH = _FENCED_UPDATE.values(state=_DONE, **_FREE, updated_at=_NOW).returning(jobs.c.rearm)
+_RETRY_LATER = _FENCED_UPDATE.values(
+    state=_QUEUED, run_at=sa.bindparam("later"), reason=sa.bindparam("why"), rearm=False, **_FREE, updated_at=_NOW
+)
+_RELEASE = _FENCED_UPDATE.values(
+    state=_QUEUED, run_at=_NOW, attempt=jobs.c.attempt - 1, rearm=False, **_FREE, updated_at=_NOW
+)
+_FAIL = _FENCED_UPDATE.values(state=_FAILED, reason=sa.bindparam("why"), **_FREE, updated_at=_NOW)
+_HEADS = by_keys(
+    (heads.c.tenant_id, heads.c.session_uid, heads.c.position),
+    (heads.c.tenant_id, heads.c.session_uid, heads.c.reader),
+)
+
+
+class SqlJobs:
+    """`ports.store.Jobs` over one transaction."""
+
+    def __init__(self, connection: sa.Connection, policy: AppendPolicy, effects: Effects) -> None:
+        self._connection = connection
+        self._run = connection.execute
+        self._policy = policy
+        self._effects = effects
+
+    def plan(
+        self,
+        row: SessionRow,
+        kind: JobKind,
+        *,
+        job_id: UUID,
+        run_at: datetime,
+        now: datetime,
+        max_attempts: int,
+        needs_model: bool = False,
+        from_seq: int | None = None,
+    ) -> bool:
+        """Queue a job unless one is live; a running one is told to look again. True if queued."""
+        job = new_job(
+            row,
+            kind,
+            job_id=job_id,
+            run_at=run_at,
+            now=now,
+            max_attempts=max_attempts,
+            needs_model=needs_model,
+            from_seq=from_seq,
+        )
+        return self._queue(kind, [(row, job)]) > 0
+
+    def plan_due(self, rows: Sequence[SessionRow], planner: Planner) -> None:
+        """Queue a summarise job for those sessions, as they now are, for which the planner says that one is due."""
+        policy = self._policy
+        keys = [(row.key.tenant, row.id, policy.reader_of(row.strategy)) for row in rows]
+        found = self._run(_HEADS[self._connection.dialect.name], key_parameters(keys))
+        covered = {(tenant, uid): position for tenant, uid, position in found}
+        due = [row for row in rows if planner(row.strategy, row.state(covered.get((row.key.tenant, row.id), 0)))]
+        if not due:
+            return
+        self._queue(
+            JobKind.SUMMARISE,
+            [
+                (
+                    row,
+                    new_job(
+                        row,
+                        JobKind.SUMMARISE,
+                        job_id=uuid7(row.updated_at, policy.randomness(10)),
+                        run_at=row.updated_at,
+                        now=row.updated_at,
+                        max_attempts=policy.max_attempts,
+                    ),
+                )
+                for row in due
+            ],
+        )
+
+    def _queue(self, kind: JobKind, wanted: Sequence[tuple[SessionRow, dict[str, Any]]]) -> int:
+        """Queue the jobs of sessions that have no live one, tell running ones to look again; how many are new."""
+        keys = [(row.key.tenant, row.id, kind.value) for row, _ in wanted]
+        dialect = self._connection.dialect.name
+        found = self._run(_LIVE_OF[dialect], key_parameters(keys))
+        live = {(tenant, uid): (state, rearm) for tenant, uid, state, rearm in found}
+        new = [job for row, job in wanted if (row.key.tenant, row.id) not in live]
+        running = [key for key, (state, rearm) in live.items() if state == _RUNNING and not rearm]
+        if running:
+            self._run(_REARM, [{"b_tenant": t, "b_uid": uid, "b_kind": kind.value} for t, uid in running])
+        if not new:
+            return 0
+        self._effects.planned = True
+        queued = self._run(_INSERT[dialect], new).rowcount
+        if queued != len(new):  # somebody else planned the same at the same time, and may run it already
+            self._run(
+                _REARM, [{"b_tenant": j["tenant_id"], "b_uid": j["session_uid"], "b_kind": kind.value} for j in new]
+            )
+        return queued
+
+    def candidates(
+        self, *, now: datetime, lease_seconds: float, with_model: bool, limit: int
+    ) -> Sequence[tuple[str, UUID]]:
+        """Tenant and id of jobs that could be claimed now, oldest first, fair between tenants."""
+        turn = sa.func.row_number().over(partition_by=jobs.c.tenant_id, order_by=(jobs.c.run_at, jobs.c.id))
+        query = sa.select(jobs.c.tenant_id, jobs.c.id, jobs.c.run_at, turn.label("place")).where(_LIVE, _CLAIMABLE)
+        if not with_model:
+            query = query.where(sa.not_(jobs.c.needs_model))
+        ranked = query.subquery()
+        fair = (
+            sa.select(ranked.c.tenant_id, ranked.c.id)
+            .order_by(ranked.c.place, ranked.c.run_at, ranked.c.tenant_id)
+            .limit(limit)
+        )
+        rows = self._run(fair, _lease(now, lease_seconds))
+        return [(row.tenant_id, row.id) for row in rows]
+
+    def claim(self, tenant: str, job_id: UUID, *, owner: str, now: datetime, lease_seconds: float) -> Job | None:
+        """Take the lease and count the attempt; None if somebody else was faster."""
+        until = now + timedelta(seconds=lease_seconds)
+        this = {"b_tenant": tenant, "b_id": job_id}
+        claimed = self._run(_CLAIM, {**this, "owner": owner, "until": until, **_lease(now, lease_seconds)}).rowcount
+        if not claimed:
+            return None
+        return job_from(self._run(_GET, this).one())
+
+    def set_range(self, fence: Fence, span: SeqRange, *, now: datetime) -> bool:
+        """Write down what the claim took on. False if the fence is broken."""
+        return self._change(_SET_RANGE, fence, at=span.start, end=span.stop, now=now)
+
+    def heartbeat(self, fence: Fence, *, now: datetime, lease_seconds: float) -> bool:
+        """Extend the lease; False if it is lost."""
+        return self._change(_HEARTBEAT, fence, until=now + timedelta(seconds=lease_seconds), now=now)
+
+    def holds(self, fence: Fence) -> bool:
+        """The job is running, ours, at this attempt, and the session's epoch is unchanged (I5)."""
+        return self._run(_HOLDS, fence_parameters(fence)).first() is not None
+
+    def finish(self, fence: Fence, *, now: datetime) -> bool:
+        """Mark as done; returns whether messages arrived meanwhile (`rearm`). Check `holds` first."""
+        row = self._run(_FINISH, {**fence_parameters(fence), "now": now}).first()
+        return bool(row is not None and row.rearm)
+
+    def retry_later(self, fence: Fence, *, run_at: datetime, reason: str, now: datetime) -> bool:
+        """Put back into the queue for later; False if the fence is broken."""
+        return self._change(_RETRY_LATER, fence, later=run_at, why=reason, now=now)
+
+    def release(self, fence: Fence, *, now: datetime) -> bool:
+        """Put back at once and do not count the attempt: the worker stops."""
+        released = self._change(_RELEASE, fence, now=now)
+        self._effects.planned |= released
+        return released
+
+    def fail(self, fence: Fence, *, reason: str, now: datetime) -> bool:
+        """End as failed; False if the fence is broken."""
+        return self._change(_FAIL, fence, why=reason, now=now)
+
+    def pull_forward(self, tenant: str, kind: JobKind, *, now: datetime, limit: int) -> int:
+        """Queued jobs of this kind that wait for later may run now."""
+        waiting = (
+            sa.select(jobs.c.id)
+            .where(
+                jobs.c.tenant_id == tenant,
+                jobs.c.kind == kind.value,
+                jobs.c.state == _QUEUED,
+                jobs.c.run_at > now,
+            )
+            .order_by(jobs.c.run_at, jobs.c.id)
+            .limit(limit)
+        )
+        pulled = self._run(
+            sa.update(jobs)
+            .where(jobs.c.tenant_id == tenant, jobs.c.state == _QUEUED, jobs.c.id.in_(waiting))
+            .values(run_at=now, updated_at=now)
+        ).rowcount
+        self._effects.planned |= pulled > 0
+        return pulled
+
+    def retry_failed(self, tenant: str, *, job_id: UUID | None, now: datetime) -> int:
+        """Queue failed jobs again with fresh attempts; how many.
+
+        Of several failures of one kind in one session the newest is tried again, and none beside a live job.
+        """
+        other = jobs.alias("other")
+        same = (
+            other.c.tenant_id == jobs.c.tenant_id,
+            other.c.session_uid == jobs.c.session_uid,
+            other.c.kind == jobs.c.kind,
+        )
+        ahead = sa.or_(
+            other.c.state.in_([_QUEUED, _RUNNING]), sa.and_(other.c.state == _FAILED, other.c.id > jobs.c.id)
+        )
+        if job_id is not None:
+            ahead = other.c.state.in_([_QUEUED, _RUNNING])
+        epoch = sa.select(sessions.c.epoch).where(_SESSION).scalar_subquery()
+        change = sa.update(jobs).where(
+            jobs.c.tenant_id == tenant, jobs.c.state == _FAILED, ~sa.exists().where(*same, ahead)
+        )
+        if job_id is not None:
+            change = change.where(jobs.c.id == job_id)
+        queued = self._run(
+            change.values(state=_QUEUED, attempt=0, run_at=now, rearm=False, epoch=epoch, updated_at=now)
+        ).rowcount
+        self._effects.planned |= queued > 0
+        return queued
+
+    def list(
+        self,
+        tenant: str,
+        *,
+        states: Sequence[JobState] | None = None,
+        session_id: UUID | None = None,
+        stuck_before: datetime | None = None,
+        limit: int = 50,
+    ) -> Sequence[Job]:
+        """Jobs, newest first. `stuck_before`: running with a lease that ended before then, or queued and due."""
+        query = _SELECT.where(jobs.c.tenant_id == tenant)
+        if states is not None:
+            query = query.where(jobs.c.state.in_([state.value for state in states]))
+        if session_id is not None:
+            query = query.where(jobs.c.session_uid == session_id)
+        if stuck_before is not None:
+            query = query.where(
+                sa.or_(
+                    sa.and_(jobs.c.state == _RUNNING, jobs.c.lease_until < stuck_before),
+                    sa.and_(jobs.c.state == _QUEUED, jobs.c.run_at <= stuck_before),
+                )
+            )
+        query = query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit)
+        return [job_from(row) for row in self._run(query)]
+
+    def due_count(self, *, now: datetime | None, with_model: bool) -> int:
+        """Live jobs a worker could take at `now` (None: at any time), running ones included."""
+        query = sa.select(sa.func.count()).select_from(jobs).where(_LIVE)
+        if now is not None:
+            query = query.where(sa.or_(jobs.c.state == _RUNNING, jobs.c.run_at <= now, jobs.c.updated_at > now))
+        if not with_model:
+            query = query.where(sa.not_(jobs.c.needs_model))
+        return int(self._run(query).scalar_one())
+
+    def _change(self, statement: sa.Update, fence: Fence, **values: object) -> bool:
+        changed = self._run(statement, {**fence_parameters(fence), **values}).rowcount
+        return bool(changed)
+
+
+def _lease(now: datetime, seconds: float) -> dict[str, datetime]:
+    return {"now": now, "horizon": now + timedelta(seconds=seconds)}

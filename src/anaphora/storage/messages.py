@@ -1,0 +1,263 @@
+"""The log: appending with a fixed number of statements, and reading ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from anaphora.domain.keys import SeqRange, SessionKey
+from anaphora.domain.messages import Message, Receipt, Role, Trust
+from anaphora.errors import AnaphoraError, InvalidInput, KeyReused, NotFound
+from anaphora.ports.store import Append, Planner, SessionRow, StoredReceipt
+from anaphora.storage.jobs import SqlJobs
+from anaphora.storage.keyed import by_keys, key_parameters
+from anaphora.storage.sessions import SqlSessions, fresh
+from anaphora.storage.tables import messages, receipts
+from anaphora.storage.turns import check_shape, extended
+from anaphora.storage.words import Indexed, Words, searchable
+
+MESSAGE_COLUMNS = (
+    messages.c.id,
+    messages.c.seq,
+    messages.c.turn,
+    messages.c.role,
+    messages.c.content,
+    messages.c.name,
+    messages.c.parts,
+    messages.c["metadata"],
+    messages.c.tokens,
+    messages.c.created_at,
+    messages.c.source,
+    messages.c.trust,
+)
+_IN_RANGE = (
+    messages.c.tenant_id == sa.bindparam("tenant"),
+    messages.c.session_uid == sa.bindparam("uid"),
+    messages.c.seq >= sa.bindparam("start"),
+    messages.c.seq < sa.bindparam("stop"),
+)
+_OLDEST = (
+    sa.select(*MESSAGE_COLUMNS).where(*_IN_RANGE).order_by(messages.c.seq).limit(sa.bindparam("most", type_=sa.Integer))
+)
+_NEWEST = (
+    sa.select(*MESSAGE_COLUMNS)
+    .where(*_IN_RANGE)
+    .order_by(messages.c.seq.desc())
+    .limit(sa.bindparam("most", type_=sa.Integer))
+)
+_INSERT = sa.insert(messages)
+_INSERT_RECEIPT = sa.insert(receipts)
+_RECEIPT = sa.select(receipts.c.session_uid, receipts.c.start, receipts.c.stop, receipts.c.epoch).where(
+    receipts.c.tenant_id == sa.bindparam("tenant"), receipts.c.id == sa.bindparam("receipt")
+)
+_USED = by_keys(
+    (
+        receipts.c.tenant_id,
+        receipts.c.session_uid,
+        receipts.c.idempotency_key,
+        receipts.c.id,
+        receipts.c.start,
+        receipts.c.stop,
+        receipts.c.body_hash,
+    ),
+    (receipts.c.tenant_id, receipts.c.session_uid, receipts.c.idempotency_key),
+    receipts.c.idempotency_key.is_not(None),
+)
+
+#: the first use of an idempotency key: its receipt and the hash of its body
+_FirstUses = dict[tuple[str, UUID, str], tuple[Receipt, str]]
+
+
+def message_from(row: Sequence[Any]) -> Message:
+    """The message in a row of `MESSAGE_COLUMNS`."""
+    uid, seq, turn, role, content, name, parts, extra, tokens, created_at, source, trust = row
+    return Message(
+        id=uid,
+        seq=seq,
+        turn=turn,
+        role=Role(role),
+        content=content,
+        name=name,
+        parts=tuple(parts),
+        metadata=extra,
+        tokens=tokens,
+        created_at=created_at,
+        source=source,
+        trust=Trust(trust),
+    )
+
+
+class _Batch:
+    """Appends to many sessions as they become rows. Sessions move on as each append is taken in."""
+
+    def __init__(self, sessions: dict[SessionKey, SessionRow], used: _FirstUses) -> None:
+        self.sessions = sessions
+        self.used = used
+        self.touched: dict[SessionKey, SessionRow] = {}
+        self.receipts: list[Mapping[str, Any]] = []
+        self.messages: list[Mapping[str, Any]] = []
+        self.words: list[Indexed] = []
+
+    def take(self, append: Append) -> Receipt | AnaphoraError:
+        """Make rows of the append; or give the receipt that its key has, or say why it cannot be done."""
+        row = self.sessions[append.key]
+        if append.idempotency_key is not None:
+            first = self.used.get((append.key.tenant, row.id, append.idempotency_key))
+            if first is not None:
+                return _again(first, append)
+        after, turns = extended(row, append)
+        receipt = Receipt(id=append.receipt_id, range=SeqRange(row.head, after.head))
+        self.sessions[append.key] = self.touched[append.key] = after
+        self.receipts.append(_receipt_row(append, row, receipt))
+        if append.idempotency_key is not None:
+            self.used[append.key.tenant, row.id, append.idempotency_key] = (receipt, append.body_hash)
+        self._add_messages(append, row, turns)
+        return receipt
+
+    def _add_messages(self, append: Append, row: SessionRow, turns: Sequence[int]) -> None:
+        for at, message in enumerate(append.messages):
+            seq = row.head + at
+            self.messages.append(
+                {
+                    "tenant_id": append.key.tenant,
+                    "session_uid": row.id,
+                    "seq": seq,
+                    "id": append.ids[at],
+                    "turn": turns[at],
+                    "role": message.role.value,
+                    "name": message.name,
+                    "content": message.content,
+                    "parts": message.parts,
+                    "metadata": message.metadata,
+                    "tokens": append.tokens[at],
+                    "source": append.source,
+                    "trust": append.trusts[at].value,
+                    "epoch": row.epoch,
+                    "created_at": message.created_at or append.now,
+                    "appended_at": append.now,
+                    "expires_at": None,
+                }
+            )
+            self.words.append(Indexed(key=append.key, session_id=row.id, seq=seq, body=searchable(message)))
+
+
+class SqlMessages:
+    """`ports.store.Messages` over one transaction."""
+
+    def __init__(self, connection: sa.Connection, sessions: SqlSessions, jobs: SqlJobs, words: Words) -> None:
+        self._connection = connection
+        self._sessions = sessions
+        self._jobs = jobs
+        self._words = words
+
+    def append(self, appends: Sequence[Append], planner: Planner) -> Sequence[Receipt | Exception]:
+        """Append to many sessions with a fixed number of statements; one result for each, in order.
+
+        An append that cannot be done is answered by its error (`InvalidInput`, `KeyReused`); the others are done.
+        """
+        faults = [_fault(append) for append in appends]
+        sound = [append for append, fault in zip(appends, faults, strict=True) if fault is None]
+        if not sound:
+            return [fault for fault in faults if fault is not None]
+        sessions = self._open(sound)
+        batch = _Batch(sessions, self._first_uses(sound, sessions))
+        results = [
+            batch.take(append) if fault is None else fault for append, fault in zip(appends, faults, strict=True)
+        ]
+        if batch.messages:
+            self._store(batch)
+            self._jobs.plan_due(list(batch.touched.values()), planner)
+        return results
+
+    def range(self, tenant: str, session_id: UUID, span: SeqRange, *, limit: int) -> Sequence[Message]:
+        """Messages of the range in order, the first `limit` of them."""
+        return self._read(_OLDEST, tenant, session_id, span, limit)
+
+    def newest(self, tenant: str, session_id: UUID, span: SeqRange, *, limit: int) -> Sequence[Message]:
+        """The last `limit` messages of the range, newest first."""
+        return self._read(_NEWEST, tenant, session_id, span, limit)
+
+    def receipt(self, tenant: str, receipt_id: UUID) -> StoredReceipt | None:
+        """What a receipt stands for, or None. Receipts outlive what they stand for."""
+        row = self._connection.execute(_RECEIPT, {"tenant": tenant, "receipt": receipt_id}).one_or_none()
+        if row is None:
+            return None
+        return StoredReceipt(session_id=row.session_uid, range=SeqRange(row.start, row.stop), epoch=row.epoch)
+
+    def _read(
+        self, query: sa.Select[Any], tenant: str, session_id: UUID, span: SeqRange, limit: int
+    ) -> Sequence[Message]:
+        rows = self._connection.execute(
+            query, {"tenant": tenant, "uid": session_id, "start": span.start, "stop": span.stop, "most": limit}
+        )
+        return [message_from(row) for row in rows]
+
+    def _open(self, appends: Sequence[Append]) -> dict[SessionKey, SessionRow]:
+        """The sessions of the appends, made where they are missing."""
+        first = {append.key: append for append in reversed(appends)}
+        found = self._sessions.find_all(first)
+        missing = [append for key, append in first.items() if key not in found]
+        if missing:
+            self._sessions.insert(
+                [
+                    fresh(a.key, session_id=a.session_id, strategy=a.strategy, subject=a.subject, now=a.now)
+                    for a in missing
+                ]
+            )
+            found |= self._sessions.find_all(append.key for append in missing)
+            for append in missing:
+                if append.key not in found:
+                    raise NotFound(f"session id {append.session_id} is taken by another session: use a new one")
+        return found
+
+    def _first_uses(self, appends: Sequence[Append], sessions: Mapping[SessionKey, SessionRow]) -> _FirstUses:
+        keys = [
+            (append.key.tenant, sessions[append.key].id, append.idempotency_key)
+            for append in appends
+            if append.idempotency_key is not None
+        ]
+        if not keys:
+            return {}
+        used = self._connection.execute(_USED[self._connection.dialect.name], key_parameters(keys))
+        return {
+            (tenant, uid, key): (Receipt(id=receipt, range=SeqRange(start, stop), repeated=True), body_hash)
+            for tenant, uid, key, receipt, start, stop, body_hash in used
+        }
+
+    def _store(self, batch: _Batch) -> None:
+        self._connection.execute(_INSERT_RECEIPT, batch.receipts)
+        self._connection.execute(_INSERT, batch.messages)
+        self._words.add(batch.words)
+        self._sessions.advance(batch.touched.values())
+
+
+def _fault(append: Append) -> AnaphoraError | None:
+    try:
+        check_shape(append)
+    except InvalidInput as error:
+        return error
+    return None
+
+
+def _again(first: tuple[Receipt, str], append: Append) -> Receipt | AnaphoraError:
+    receipt, body_hash = first
+    if body_hash != append.body_hash:
+        return KeyReused(f"idempotency key {append.idempotency_key!r} was used with another body: use a new key")
+    return Receipt(id=receipt.id, range=receipt.range, repeated=True)
+
+
+def _receipt_row(append: Append, row: SessionRow, receipt: Receipt) -> Mapping[str, Any]:
+    return {
+        "tenant_id": append.key.tenant,
+        "id": receipt.id,
+        "session_uid": row.id,
+        "start": receipt.range.start,
+        "stop": receipt.range.stop,
+        "idempotency_key": append.idempotency_key,
+        "body_hash": append.body_hash if append.idempotency_key is not None else "",
+        "epoch": row.epoch,
+        "created_at": append.now,
+    }

@@ -1,0 +1,315 @@
+"""The log: sessions, messages, receipts, summaries, heads, jobs, and the full-text index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects import postgresql
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+_LIVE = sa.text("state IN ('queued', 'running')")
+_COMPLETED = sa.text("status = 'completed'")
+_WITH_KEY = sa.text("idempotency_key IS NOT NULL")
+_TRUSTS = "trust IN ('owner_confirmed', 'owner_said', 'assistant', 'tool', 'other')"
+_METHODS = "method IN ('model', 'extractive', 'digest')"
+
+
+def upgrade() -> None:
+    _sessions()
+    _messages()
+    _receipts()
+    _summaries()
+    _points()
+    _heads()
+    _jobs()
+    op.create_table(
+        "store_meta",
+        _text("name"),
+        _text("value"),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_store_meta")),
+    )
+    if op.get_bind().dialect.name == "sqlite":
+        _sqlite_index()
+
+
+def _sessions() -> None:
+    op.create_table(
+        "sessions",
+        _text("tenant_id"),
+        _uuid("id"),
+        _text("user_id"),
+        _text("agent_id"),
+        _text("session_id"),
+        _text("strategy", nullable=True),
+        _text("subject", nullable=True),
+        _int("head"),
+        _int("turns"),
+        _json("turn_starts"),
+        sa.Column("turn_finished", sa.Boolean, nullable=False),
+        sa.Column("tokens", sa.BigInteger, nullable=False),
+        sa.Column("epoch", sa.Integer, nullable=False, server_default="0"),
+        _time("created_at"),
+        _time("updated_at"),
+        _time("ended_at", nullable=True),
+        _time("expires_at", nullable=True),
+        sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("pk_sessions")),
+        sa.UniqueConstraint(
+            "tenant_id",
+            "user_id",
+            "agent_id",
+            "session_id",
+            name=op.f("uq_sessions_tenant_id_user_id_agent_id_session_id"),
+        ),
+        sa.CheckConstraint("head >= 0 AND turns >= 0 AND tokens >= 0 AND epoch >= 0", name=op.f("ck_sessions_counts")),
+    )
+    op.create_index(op.f("ix_sessions_tenant_id_updated_at"), "sessions", ["tenant_id", "updated_at"])
+
+
+def _messages() -> None:
+    op.create_table(
+        "messages",
+        _text("tenant_id"),
+        _uuid("session_uid"),
+        _int("seq"),
+        _uuid("id"),
+        _int("turn"),
+        _text("role"),
+        _text("name", nullable=True),
+        _text("content"),
+        _json("parts"),
+        _json("metadata"),
+        _int("tokens"),
+        _text("source"),
+        _text("trust"),
+        _int("epoch"),
+        _time("created_at"),
+        _time("appended_at"),
+        _time("expires_at", nullable=True),
+        sa.PrimaryKeyConstraint("tenant_id", "session_uid", "seq", name=op.f("pk_messages")),
+        _of_session("messages"),
+        sa.UniqueConstraint("tenant_id", "id", name=op.f("uq_messages_tenant_id_id")),
+        sa.CheckConstraint("role IN ('user', 'assistant', 'tool', 'system')", name=op.f("ck_messages_role")),
+        sa.CheckConstraint(_TRUSTS, name=op.f("ck_messages_trust")),
+        sa.CheckConstraint("seq >= 0 AND turn >= 0 AND turn <= seq", name=op.f("ck_messages_seq")),
+    )
+
+
+def _receipts() -> None:
+    op.create_table(
+        "receipts",
+        _text("tenant_id"),
+        _uuid("id"),
+        _uuid("session_uid"),
+        _int("start"),
+        _int("stop"),
+        _text("idempotency_key", nullable=True),
+        _text("body_hash"),
+        _int("epoch"),
+        _time("created_at"),
+        sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("pk_receipts")),
+        _of_session("receipts"),
+        sa.CheckConstraint("start >= 0 AND start <= stop", name=op.f("ck_receipts_span")),
+    )
+    op.create_index(
+        "uq_receipts_key",
+        "receipts",
+        ["tenant_id", "session_uid", "idempotency_key"],
+        unique=True,
+        sqlite_where=_WITH_KEY,
+        postgresql_where=_WITH_KEY,
+    )
+
+
+def _summaries() -> None:
+    op.create_table(
+        "summaries",
+        _text("tenant_id"),
+        _uuid("id"),
+        _uuid("session_uid"),
+        _text("strategy"),
+        _int("version"),
+        _uuid("base_id", nullable=True),
+        _int("start"),
+        _int("stop"),
+        _text("status"),
+        _text("method"),
+        _text("model", nullable=True),
+        _text("prompt_version", nullable=True),
+        _text("trust"),
+        _int("tokens"),
+        _int("generation_ms"),
+        _int("epoch"),
+        _time("created_at"),
+        _time("expires_at", nullable=True),
+        sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("pk_summaries")),
+        _of_session("summaries"),
+        sa.ForeignKeyConstraint(
+            ["tenant_id", "base_id"],
+            ["summaries.tenant_id", "summaries.id"],
+            name=op.f("fk_summaries_tenant_id_base_id"),
+        ),
+        sa.UniqueConstraint(
+            "tenant_id",
+            "session_uid",
+            "strategy",
+            "version",
+            name=op.f("uq_summaries_tenant_id_session_uid_strategy_version"),
+        ),
+        sa.CheckConstraint(
+            "status IN ('building', 'completed', 'stale', 'superseded')", name=op.f("ck_summaries_status")
+        ),
+        sa.CheckConstraint(_METHODS, name=op.f("ck_summaries_method")),
+        sa.CheckConstraint(_TRUSTS, name=op.f("ck_summaries_trust")),
+        sa.CheckConstraint("start >= 0 AND start < stop", name=op.f("ck_summaries_span")),
+    )
+    op.create_index(op.f("ix_summaries_tenant_id_base_id"), "summaries", ["tenant_id", "base_id"])
+    op.create_index(
+        "uq_summaries_range",
+        "summaries",
+        ["tenant_id", "session_uid", "strategy", "start", "stop"],
+        unique=True,
+        sqlite_where=_COMPLETED,
+        postgresql_where=_COMPLETED,
+    )
+
+
+def _points() -> None:
+    op.create_table(
+        "points",
+        _text("tenant_id"),
+        _uuid("summary_id"),
+        _int("ordinal"),
+        _int("start"),
+        _int("stop"),
+        _text("text"),
+        _json("elided"),
+        _text("method"),
+        _int("tokens"),
+        sa.PrimaryKeyConstraint("tenant_id", "summary_id", "ordinal", name=op.f("pk_points")),
+        sa.ForeignKeyConstraint(
+            ["tenant_id", "summary_id"],
+            ["summaries.tenant_id", "summaries.id"],
+            name=op.f("fk_points_tenant_id_summary_id"),
+            ondelete="CASCADE",
+        ),
+        sa.CheckConstraint("text <> ''", name=op.f("ck_points_text")),
+        sa.CheckConstraint("start >= 0 AND start < stop", name=op.f("ck_points_span")),
+        sa.CheckConstraint(_METHODS, name=op.f("ck_points_method")),
+    )
+
+
+def _heads() -> None:
+    op.create_table(
+        "heads",
+        _text("tenant_id"),
+        _uuid("session_uid"),
+        _text("reader"),
+        _int("position"),
+        _uuid("summary_id", nullable=True),
+        _time("updated_at"),
+        sa.PrimaryKeyConstraint("tenant_id", "session_uid", "reader", name=op.f("pk_heads")),
+        _of_session("heads"),
+        sa.ForeignKeyConstraint(
+            ["tenant_id", "summary_id"],
+            ["summaries.tenant_id", "summaries.id"],
+            name=op.f("fk_heads_tenant_id_summary_id"),
+        ),
+        sa.CheckConstraint("position >= 0", name=op.f("ck_heads_position")),
+    )
+    op.create_index(op.f("ix_heads_tenant_id_summary_id"), "heads", ["tenant_id", "summary_id"])
+
+
+def _jobs() -> None:
+    op.create_table(
+        "jobs",
+        _text("tenant_id"),
+        _uuid("id"),
+        _uuid("session_uid"),
+        _text("kind"),
+        sa.Column("state", sa.Text, nullable=False, server_default="queued"),
+        sa.Column("start", sa.Integer),
+        sa.Column("stop", sa.Integer),
+        _int("attempt"),
+        _int("max_attempts"),
+        _time("run_at"),
+        _text("lease_owner", nullable=True),
+        _time("lease_until", nullable=True),
+        sa.Column("rearm", sa.Boolean, nullable=False),
+        sa.Column("needs_model", sa.Boolean, nullable=False),
+        sa.Column("from_seq", sa.Integer),
+        _int("epoch"),
+        _text("reason", nullable=True),
+        _time("created_at"),
+        _time("updated_at"),
+        sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("pk_jobs")),
+        _of_session("jobs"),
+        sa.CheckConstraint("kind IN ('summarise', 'rebuild')", name=op.f("ck_jobs_kind")),
+        sa.CheckConstraint("state IN ('queued', 'running', 'done', 'failed')", name=op.f("ck_jobs_state")),
+        sa.CheckConstraint(
+            "state <> 'running' OR (lease_owner IS NOT NULL AND lease_until IS NOT NULL)",
+            name=op.f("ck_jobs_lease"),
+        ),
+    )
+    op.create_index(
+        "ix_jobs_claim", "jobs", ["tenant_id", "state", "run_at"], sqlite_where=_LIVE, postgresql_where=_LIVE
+    )
+    op.create_index(op.f("ix_jobs_tenant_id_session_uid"), "jobs", ["tenant_id", "session_uid"])
+    op.create_index(
+        "uq_jobs_live",
+        "jobs",
+        ["tenant_id", "session_uid", "kind"],
+        unique=True,
+        sqlite_where=_LIVE,
+        postgresql_where=_LIVE,
+    )
+
+
+def _sqlite_index() -> None:
+    op.create_table(
+        "message_docs",
+        sa.Column("doc", sa.Integer, nullable=False),
+        _text("tenant_id"),
+        _uuid("session_uid"),
+        _int("seq"),
+        sa.PrimaryKeyConstraint("doc"),
+    )
+    op.execute(
+        "CREATE VIRTUAL TABLE message_words USING fts5(scope, body, tokenize='porter unicode61 remove_diacritics 2')"
+    )
+    op.execute("CREATE VIRTUAL TABLE message_trigrams USING fts5(body, tokenize='trigram')")
+
+
+def _text(name: str, *, nullable: bool = False) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, nullable=nullable)
+
+
+def _int(name: str) -> sa.Column[int]:
+    return sa.Column(name, sa.Integer, nullable=False)
+
+
+def _uuid(name: str, *, nullable: bool = False) -> sa.Column[Any]:
+    return sa.Column(name, sa.Uuid, nullable=nullable)
+
+
+def _json(name: str) -> sa.Column[Any]:
+    return sa.Column(name, sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False)
+
+
+def _time(name: str, *, nullable: bool = False) -> sa.Column[Any]:
+    kind = sa.Text().with_variant(postgresql.TIMESTAMP(timezone=True), "postgresql")
+    return sa.Column(name, kind, nullable=nullable)
+
+
+def _of_session(table: str) -> sa.ForeignKeyConstraint:
+    return sa.ForeignKeyConstraint(
+        ["tenant_id", "session_uid"],
+        ["sessions.tenant_id", "sessions.id"],
+        name=op.f(f"fk_{table}_tenant_id_session_uid"),
+        ondelete="CASCADE",
+    )

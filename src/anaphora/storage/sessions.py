@@ -1,0 +1,255 @@
+"""Conversations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from anaphora.domain.jobs import JobState
+from anaphora.domain.keys import SessionKey
+from anaphora.errors import NotFound
+from anaphora.ports.store import SessionRow
+from anaphora.storage.effects import Effects
+from anaphora.storage.keyed import by_keys, key_parameters
+from anaphora.storage.tables import heads, jobs, messages, receipts, sessions, summaries
+from anaphora.storage.upsert import insert_if_absent
+from anaphora.storage.words import Words
+
+#: names such as 7, as the command line gives them; longer ones are somebody's own
+_NUMBER = re.compile("[0-9]{1,12}")
+SESSION_COLUMNS = (
+    sessions.c.id,
+    sessions.c.tenant_id,
+    sessions.c.user_id,
+    sessions.c.agent_id,
+    sessions.c.session_id,
+    sessions.c.strategy,
+    sessions.c.subject,
+    sessions.c.head,
+    sessions.c.turns,
+    sessions.c.turn_starts,
+    sessions.c.turn_finished,
+    sessions.c.tokens,
+    sessions.c.epoch,
+    sessions.c.created_at,
+    sessions.c.updated_at,
+    sessions.c.ended_at,
+)
+_BY_KEYS = by_keys(
+    SESSION_COLUMNS,
+    (sessions.c.tenant_id, sessions.c.user_id, sessions.c.agent_id, sessions.c.session_id),
+    lock=True,
+)
+_FIND = sa.select(*SESSION_COLUMNS).where(
+    sessions.c.tenant_id == sa.bindparam("tenant"),
+    sessions.c.user_id == sa.bindparam("user"),
+    sessions.c.agent_id == sa.bindparam("agent"),
+    sessions.c.session_id == sa.bindparam("session"),
+)
+_GET = sa.select(*SESSION_COLUMNS).where(
+    sessions.c.tenant_id == sa.bindparam("tenant"), sessions.c.id == sa.bindparam("uid")
+)
+_NAMES = sa.select(sessions.c.session_id).where(
+    sessions.c.tenant_id == sa.bindparam("tenant"),
+    sessions.c.user_id == sa.bindparam("user"),
+    sessions.c.agent_id == sa.bindparam("agent"),
+)
+_INSERT = insert_if_absent(sessions)
+_THIS = (sessions.c.tenant_id == sa.bindparam("b_tenant"), sessions.c.id == sa.bindparam("b_uid"))
+_ADVANCE = (
+    sa.update(sessions)
+    .where(*_THIS)
+    .values(
+        head=sa.bindparam("head"),
+        turns=sa.bindparam("turns"),
+        turn_starts=sa.bindparam("turn_starts"),
+        turn_finished=sa.bindparam("turn_finished"),
+        tokens=sa.bindparam("tokens"),
+        updated_at=sa.bindparam("updated_at"),
+        ended_at=sa.bindparam("ended_at"),
+    )
+)
+_SET_ENDED = sa.update(sessions).where(*_THIS).values(ended_at=sa.bindparam("ended_at"))
+_EMPTY = (
+    sa.update(sessions)
+    .where(*_THIS)
+    .values(
+        head=0,
+        turns=0,
+        turn_starts=[],
+        turn_finished=True,
+        tokens=0,
+        epoch=sessions.c.epoch + 1,
+        updated_at=sa.bindparam("now"),
+        ended_at=None,
+    )
+)
+
+
+def session_row(row: Sequence[Any]) -> SessionRow:
+    """The session in a row of `SESSION_COLUMNS`."""
+    uid, tenant, user, agent, session, strategy, subject, head, turns, starts, finished, tokens, epoch, *times = row
+    return SessionRow(
+        id=uid,
+        key=SessionKey(tenant=tenant, user=user, agent=agent, session=session),
+        strategy=strategy,
+        subject=subject,
+        head=head,
+        turns=turns,
+        turn_starts=tuple(starts),
+        turn_finished=finished,
+        tokens=tokens,
+        epoch=epoch,
+        created_at=times[0],
+        updated_at=times[1],
+        ended_at=times[2],
+    )
+
+
+def fresh(
+    key: SessionKey, *, session_id: UUID, strategy: str | None, subject: str | None, now: datetime
+) -> Mapping[str, Any]:
+    """A new session as a row to insert."""
+    return {
+        "tenant_id": key.tenant,
+        "id": session_id,
+        "user_id": key.user,
+        "agent_id": key.agent,
+        "session_id": key.session,
+        "strategy": strategy,
+        "subject": subject,
+        "head": 0,
+        "turns": 0,
+        "turn_starts": [],
+        "turn_finished": True,
+        "tokens": 0,
+        "epoch": 0,
+        "created_at": now,
+        "updated_at": now,
+        "ended_at": None,
+        "expires_at": None,
+    }
+
+
+class SqlSessions:
+    """`ports.store.Sessions` over one transaction."""
+
+    def __init__(self, connection: sa.Connection, words: Words, effects: Effects) -> None:
+        self._connection = connection
+        self._words = words
+        self._effects = effects
+
+    def find(self, key: SessionKey) -> SessionRow | None:
+        """The session, or None."""
+        row = self._connection.execute(
+            _FIND, {"tenant": key.tenant, "user": key.user, "agent": key.agent, "session": key.session}
+        ).one_or_none()
+        return session_row(row) if row is not None else None
+
+    def find_all(self, keys: Iterable[SessionKey]) -> dict[SessionKey, SessionRow]:
+        """Those of the sessions that exist, locked until the end of the transaction."""
+        wanted = key_parameters((key.tenant, key.user, key.agent, key.session) for key in keys)
+        found = map(session_row, self._connection.execute(_BY_KEYS[self._connection.dialect.name], wanted))
+        return {row.key: row for row in found}
+
+    def get(self, tenant: str, session_id: UUID) -> SessionRow | None:
+        """The session with this id in this tenant, or None."""
+        row = self._connection.execute(_GET, {"tenant": tenant, "uid": session_id}).one_or_none()
+        return session_row(row) if row is not None else None
+
+    def create(
+        self, key: SessionKey, *, session_id: UUID, strategy: str | None, subject: str | None, now: datetime
+    ) -> SessionRow:
+        """The session, made if it is not there."""
+        self.insert([fresh(key, session_id=session_id, strategy=strategy, subject=subject, now=now)])
+        row = self.find(key)
+        if row is None:
+            raise NotFound(f"session id {session_id} is taken by another session: use a new one")
+        return row
+
+    def insert(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Make the sessions that do not exist yet."""
+        self._connection.execute(_INSERT[self._connection.dialect.name], rows)
+
+    def advance(self, rows: Iterable[SessionRow]) -> None:
+        """Write down how far the sessions have come."""
+        self._connection.execute(
+            _ADVANCE,
+            [
+                {
+                    "b_tenant": row.key.tenant,
+                    "b_uid": row.id,
+                    "head": row.head,
+                    "turns": row.turns,
+                    "turn_starts": row.turn_starts,
+                    "turn_finished": row.turn_finished,
+                    "tokens": row.tokens,
+                    "updated_at": row.updated_at,
+                    "ended_at": row.ended_at,
+                }
+                for row in rows
+            ],
+        )
+
+    def next_number(self, tenant: str, user: str, agent: str) -> int:
+        """One more than the highest session name of this user and agent that is a number."""
+        names = self._connection.execute(_NAMES, {"tenant": tenant, "user": user, "agent": agent}).scalars()
+        return 1 + max((int(name) for name in names if _NUMBER.fullmatch(name)), default=0)
+
+    def list(
+        self, tenant: str, *, user: str | None = None, agent: str | None = None, limit: int = 50
+    ) -> Sequence[SessionRow]:
+        """The newest first, by last activity."""
+        query = sa.select(*SESSION_COLUMNS).where(sessions.c.tenant_id == tenant)
+        if user is not None:
+            query = query.where(sessions.c.user_id == user)
+        if agent is not None:
+            query = query.where(sessions.c.agent_id == agent)
+        query = query.order_by(sessions.c.updated_at.desc(), sessions.c.id.desc()).limit(limit)
+        return [session_row(row) for row in self._connection.execute(query)]
+
+    def set_ended(self, tenant: str, session_id: UUID, *, ended_at: datetime | None) -> None:
+        """Mark as ended, or open again."""
+        self._connection.execute(_SET_ENDED, {"b_tenant": tenant, "b_uid": session_id, "ended_at": ended_at})
+
+    def reset(self, tenant: str, session_id: UUID, *, now: datetime) -> int:
+        """Delete every message and everything derived, raise the epoch; how many messages went.
+
+        Receipts stay, so that they can still say what became of their messages; their keys are free again.
+        """
+        run = self._connection.execute
+        run(_EMPTY, {"b_tenant": tenant, "b_uid": session_id, "now": now})
+        self._words.forget(tenant, session_id)
+        gone = run(
+            sa.delete(messages).where(messages.c.tenant_id == tenant, messages.c.session_uid == session_id)
+        ).rowcount
+        run(sa.delete(heads).where(heads.c.tenant_id == tenant, heads.c.session_uid == session_id))
+        run(sa.delete(summaries).where(summaries.c.tenant_id == tenant, summaries.c.session_uid == session_id))
+        run(
+            sa.delete(jobs).where(
+                jobs.c.tenant_id == tenant,
+                jobs.c.session_uid == session_id,
+                jobs.c.state.in_([JobState.QUEUED.value, JobState.RUNNING.value]),
+            )
+        )
+        run(
+            sa.update(jobs)
+            .where(jobs.c.tenant_id == tenant, jobs.c.session_uid == session_id, jobs.c.reason.is_not(None))
+            .values(reason=None)
+        )
+        run(
+            sa.update(receipts)
+            .where(
+                receipts.c.tenant_id == tenant,
+                receipts.c.session_uid == session_id,
+                receipts.c.idempotency_key.is_not(None),
+            )
+            .values(idempotency_key=None, body_hash="")
+        )
+        self._effects.erased = True
+        return gone

@@ -1,0 +1,283 @@
+"""Full-text search on FTS5.
+
+Words are found through `message_words`, whose `scope` column holds hashes of (tenant, user), of the agent and of
+the session beside each text, so that common words of other people cost nothing. Texts of scripts without spaces
+are also in `message_trigrams`. The hashes only save work: every hit is joined back to its message and session and
+compared with the caller's scope exactly (I11).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from anaphora.domain.keys import SessionKey
+from anaphora.ports.store import WordHit
+from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
+from anaphora.storage.tables import messages, sessions
+from anaphora.storage.words import Indexed, has_unspaced_script, rarity, weight
+
+#: which message a document of the full-text tables is. Those are made by hand in the migration; a session's
+#: documents are found by its scope, so that an append writes no second index that is ordered by session
+index_metadata = sa.MetaData()
+message_docs = sa.Table(
+    "message_docs",
+    index_metadata,
+    sa.Column("doc", sa.Integer, primary_key=True),
+    sa.Column("tenant_id", sa.Text, nullable=False),
+    sa.Column("session_uid", sa.Uuid, nullable=False),
+    sa.Column("seq", sa.Integer, nullable=False),
+)
+
+#: more words than this in one question are not looked at
+MAX_TERMS = 32
+#: a trigram index cannot look up anything shorter
+_TRIGRAM = 3
+#: candidates that are read and counted exactly, for each hit that was asked for
+_CANDIDATES_PER_HIT = 4
+_MIN_CANDIDATES = 64
+_MARK = "\x01"
+
+_MAX_DOC = sa.select(sa.func.coalesce(sa.func.max(message_docs.c.doc), 0))
+# plain SQL: these three run for every message that is ever appended
+_ADD_DOCS = "INSERT INTO message_docs (doc, tenant_id, session_uid, seq) VALUES (?, ?, ?, ?)"
+_ADD_WORDS = "INSERT INTO message_words (rowid, scope, body) VALUES (?, ?, ?)"
+_ADD_TRIGRAMS = "INSERT INTO message_trigrams (rowid, body) VALUES (?, ?)"
+_DOCS_OF_SESSION = sa.text(
+    "SELECT doc FROM message_docs WHERE doc IN"
+    " (SELECT rowid FROM message_words WHERE message_words MATCH :scope)"
+    " AND tenant_id = :tenant AND session_uid = :uid"
+).bindparams(sa.bindparam("uid", type_=sa.Uuid))
+_FORGET = (
+    "DELETE FROM message_words WHERE rowid = ?",
+    "DELETE FROM message_trigrams WHERE rowid = ?",
+    "DELETE FROM message_docs WHERE doc = ?",
+)
+_HAVING = sa.text("SELECT rowid FROM message_words WHERE message_words MATCH :query").columns(rowid=sa.Integer)
+#: how often the words of the query occur: each occurrence is marked, and the marks are counted
+_COUNTS = sa.text(
+    "SELECT rowid, length(highlight(message_words, 1, :mark, '')) - length(body) AS hits"
+    " FROM message_words WHERE message_words MATCH :query AND rowid IN :docs"
+).bindparams(sa.bindparam("docs", expanding=True), mark=_MARK)
+_TRIGRAM_MATCH = sa.text(
+    "SELECT rowid, body FROM message_trigrams WHERE message_trigrams MATCH :query"
+    " AND rowid IN (SELECT rowid FROM message_words WHERE message_words MATCH :scope)"
+    " ORDER BY rowid DESC LIMIT :most"
+)
+_TRIGRAM_SCAN = sa.text(
+    "SELECT rowid, body FROM message_trigrams"
+    " WHERE rowid IN (SELECT rowid FROM message_words WHERE message_words MATCH :scope) ORDER BY rowid DESC"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scope:
+    """Whose messages are searched."""
+
+    tenant: str
+    user: str
+    agent: str | None
+    session_id: UUID | None
+
+    @property
+    def token(self) -> str:
+        """The narrowest token that all messages of the scope have."""
+        if self.session_id is not None:
+            return _token("s", self.tenant, self.session_id.hex)
+        if self.agent is not None:
+            return _token("a", self.tenant, self.user, self.agent)
+        return _token("u", self.tenant, self.user)
+
+    def conditions(self) -> Iterable[sa.ColumnElement[bool]]:
+        """The scope, exactly."""
+        yield sessions.c.tenant_id == self.tenant
+        yield sessions.c.user_id == self.user
+        if self.agent is not None:
+            yield sessions.c.agent_id == self.agent
+        if self.session_id is not None:
+            yield sessions.c.id == self.session_id
+
+
+class FtsWords:
+    """`storage.words.Words` over one transaction."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def add(self, entries: Sequence[Indexed]) -> None:
+        """Index messages that were appended in this transaction."""
+        if not entries:
+            return
+        first = self._connection.execute(_MAX_DOC).scalar_one() + 1
+        docs: list[tuple[int, str, str, int]] = []
+        words: list[tuple[int, str, str]] = []
+        scopes: dict[UUID, str] = {}
+        for doc, entry in enumerate(entries, start=first):
+            scope = scopes.get(entry.session_id)
+            if scope is None:
+                scope = scopes[entry.session_id] = _scope_text(entry.key, entry.session_id)
+            docs.append((doc, entry.key.tenant, entry.session_id.hex, entry.seq))
+            words.append((doc, scope, entry.body))
+        self._connection.exec_driver_sql(_ADD_DOCS, docs)
+        self._connection.exec_driver_sql(_ADD_WORDS, words)
+        unspaced = [(doc, body) for doc, _, body in words if has_unspaced_script(body)]
+        if unspaced:
+            self._connection.exec_driver_sql(_ADD_TRIGRAMS, unspaced)
+
+    def forget(self, tenant: str, session_id: UUID) -> None:
+        """Take every message of a session out of the index."""
+        where = {"scope": f"scope:{_token('s', tenant, session_id.hex)}", "tenant": tenant, "uid": session_id}
+        docs = [(doc,) for doc in self._connection.execute(_DOCS_OF_SESSION, where).scalars()]
+        if docs:
+            for statement in _FORGET:
+                self._connection.exec_driver_sql(statement, docs)
+
+    def search(
+        self,
+        tenant: str,
+        user: str,
+        *,
+        agent: str | None,
+        session_id: UUID | None,
+        terms: Sequence[str],
+        trigrams: Sequence[str],
+        limit: int,
+    ) -> Sequence[WordHit]:
+        """Messages with any of the words (or all of the trigram strings), best first.
+
+        Words are taken literally, whatever characters they have; a word of several tokens is a phrase. Equal
+        scores: the newest first.
+        """
+        scope = _Scope(tenant=tenant, user=user, agent=agent, session_id=session_id)
+        documents, average = self._size(scope)
+        if not documents or limit < 1:
+            return []
+        keep = max(_MIN_CANDIDATES, limit * _CANDIDATES_PER_HIT)
+        counts: dict[int, list[tuple[float, int]]] = defaultdict(list)
+        for find, texts in ((self._by_words, terms), (self._by_trigrams, trigrams)):
+            for doc, found in find(scope, texts, documents, keep).items():
+                counts[doc].extend(found)
+        best = nlargest(limit, self._hits(scope, counts, average), key=lambda found: (found[1].score, found[0]))
+        return [hit for _, hit in best]
+
+    def _size(self, scope: _Scope) -> tuple[int, float]:
+        """How many messages the scope has, and how long they are on average."""
+        query = sa.select(sa.func.sum(sessions.c.head), sa.func.sum(sessions.c.tokens)).where(*scope.conditions())
+        documents, tokens = self._connection.execute(query).one()
+        return (documents, tokens / documents) if documents else (0, 0.0)
+
+    def _by_words(
+        self, scope: _Scope, terms: Sequence[str], documents: int, keep: int
+    ) -> dict[int, list[tuple[float, int]]]:
+        """The most promising documents: for each its words' rarities and counts."""
+        rarities: dict[str, float] = {}
+        promise: dict[int, float] = defaultdict(float)
+        for term in _usable(terms):
+            query = f"scope:{scope.token} AND body:{_quoted(term)}"
+            having = self._connection.execute(_HAVING, {"query": query}).scalars().all()
+            if having:
+                rarities[query] = rarity(documents, len(having))
+                for doc in having:
+                    promise[doc] += rarities[query]
+        best = nlargest(keep, promise, key=lambda doc: (promise[doc], doc))
+        found: dict[int, list[tuple[float, int]]] = defaultdict(list)
+        for query, rare in rarities.items():
+            for doc, hits in self._connection.execute(_COUNTS, {"query": query, "docs": best}):
+                found[doc].append((rare, max(1, hits)))
+        return found
+
+    def _by_trigrams(
+        self, scope: _Scope, strings: Sequence[str], documents: int, keep: int
+    ) -> dict[int, list[tuple[float, int]]]:
+        wanted = [unicodedata.normalize("NFC", text) for text in _usable(strings)]
+        if not wanted:
+            return {}
+        long = [text for text in wanted if len(text) >= _TRIGRAM]
+        where = {"scope": f"scope:{scope.token}"}
+        if long:
+            query = " AND ".join(_quoted(text) for text in long)
+            rows = self._connection.execute(_TRIGRAM_MATCH, {**where, "query": query, "most": keep}).all()
+        else:
+            rows = self._connection.execute(_TRIGRAM_SCAN, where).all()
+        found: dict[int, list[tuple[float, int]]] = {}
+        folded = [text.casefold() for text in wanted]
+        for doc, body in rows:
+            text = body.casefold()
+            hits = [text.count(piece) for piece in folded]
+            if all(hits):
+                found[doc] = [(0.0, count) for count in hits]
+        rare = rarity(documents, len(found))
+        kept = nlargest(keep, found)
+        return {doc: [(rare, count) for _, count in found[doc]] for doc in kept}
+
+    def _hits(
+        self, scope: _Scope, counts: dict[int, list[tuple[float, int]]], average: float
+    ) -> Iterable[tuple[int, WordHit]]:
+        """The messages of the documents, if they are in the scope, with their scores."""
+        if not counts:
+            return
+        query = (
+            sa.select(
+                message_docs.c.doc,
+                sessions.c.id,
+                sessions.c.tenant_id,
+                sessions.c.user_id,
+                sessions.c.agent_id,
+                sessions.c.session_id,
+                *MESSAGE_COLUMNS,
+            )
+            .join_from(
+                message_docs,
+                messages,
+                (messages.c.tenant_id == message_docs.c.tenant_id)
+                & (messages.c.session_uid == message_docs.c.session_uid)
+                & (messages.c.seq == message_docs.c.seq),
+            )
+            .join(
+                sessions,
+                (sessions.c.tenant_id == messages.c.tenant_id) & (sessions.c.id == messages.c.session_uid),
+            )
+            .where(message_docs.c.doc.in_(counts), *scope.conditions())
+        )
+        for doc, uid, tenant, user, agent, session, *rest in self._connection.execute(query):
+            message = message_from(rest)
+            score = sum(rare * weight(count, message.tokens, average) for rare, count in counts[doc])
+            key = SessionKey(tenant=tenant, user=user, agent=agent, session=session)
+            yield doc, WordHit(session_id=uid, key=key, message=message, score=score)
+
+
+def _usable(texts: Sequence[str]) -> list[str]:
+    """Distinct texts that have something to look for, in order."""
+    seen = dict.fromkeys(text.replace("\x00", " ").strip() for text in texts)
+    return [text for text in seen if any(char.isalnum() for char in text)][:MAX_TERMS]
+
+
+def _quoted(text: str) -> str:
+    """The text as an FTS5 string: nothing in it is syntax."""
+    escaped = unicodedata.normalize("NFC", text).replace('"', '""')
+    return f'"{escaped}"'
+
+
+def _scope_text(key: SessionKey, session_id: UUID) -> str:
+    return " ".join(
+        (
+            _token("u", key.tenant, key.user),
+            _token("a", key.tenant, key.user, key.agent),
+            _token("s", key.tenant, session_id.hex),
+        )
+    )
+
+
+def _token(kind: str, *parts: str) -> str:
+    """A letter and the digits of a hash of the parts, each with its length, so that ("al", "ice") != ("alice", "")."""
+    encoded = [part.encode() for part in parts]
+    data = b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
+    digest = hashlib.blake2b(data, digest_size=8, person=kind.encode()).digest()
+    return f"{kind}{int.from_bytes(digest, 'big'):020d}"

@@ -1,0 +1,300 @@
+"""Versions of summaries, their points, and the heads of the readers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from anaphora.domain.keys import SeqRange
+from anaphora.domain.messages import Trust
+from anaphora.domain.summaries import Method, Point, Summary, SummaryStatus
+from anaphora.ports.store import Head
+from anaphora.storage.tables import heads, points, sessions, summaries
+from anaphora.storage.types import AnyRow
+from anaphora.storage.upsert import insert_if_absent
+
+_COLUMNS = (
+    summaries.c.id,
+    summaries.c.base_id,
+    summaries.c.version,
+    summaries.c.strategy,
+    summaries.c.start,
+    summaries.c.stop,
+    summaries.c.status,
+    summaries.c.method,
+    summaries.c.model,
+    summaries.c.prompt_version,
+    summaries.c.trust,
+    summaries.c.created_at,
+    summaries.c.generation_ms,
+    summaries.c.tokens,
+)
+_TENANT = summaries.c.tenant_id == sa.bindparam("tenant")
+_OF_STRATEGY = (
+    _TENANT,
+    summaries.c.session_uid == sa.bindparam("uid"),
+    summaries.c.strategy == sa.bindparam("strategy"),
+)
+_GET = sa.select(*_COLUMNS).where(_TENANT, summaries.c.id == sa.bindparam("summary"))
+_POINTS = (
+    sa.select(
+        points.c.summary_id,
+        points.c.start,
+        points.c.stop,
+        points.c.text,
+        points.c.elided,
+        points.c.method,
+        points.c.tokens,
+    )
+    .where(points.c.tenant_id == sa.bindparam("tenant"), points.c.summary_id.in_(sa.bindparam("ids", expanding=True)))
+    .order_by(points.c.summary_id, points.c.ordinal)
+)
+_BASE_FOR = (
+    sa.select(*_COLUMNS)
+    .where(
+        *_OF_STRATEGY,
+        summaries.c.status == SummaryStatus.COMPLETED.value,
+        summaries.c.stop <= sa.bindparam("at_most", type_=sa.Integer),
+    )
+    .order_by(summaries.c.version.desc())
+    .limit(1)
+)
+_HIGHEST = sa.select(sa.func.coalesce(sa.func.max(summaries.c.version), 0)).where(*_OF_STRATEGY)
+_INSERT = sa.insert(summaries)
+_INSERT_POINTS = sa.insert(points)
+
+_THIS_HEAD = (
+    heads.c.tenant_id == sa.bindparam("b_tenant"),
+    heads.c.session_uid == sa.bindparam("b_uid"),
+    heads.c.reader == sa.bindparam("b_reader"),
+)
+_HEAD = sa.select(heads.c.position, heads.c.summary_id).where(*_THIS_HEAD)
+_MOVE_HEAD = (
+    sa.update(heads)
+    .where(
+        *_THIS_HEAD,
+        heads.c.position == sa.bindparam("old_position", type_=sa.Integer),
+        heads.c.summary_id.is_not_distinct_from(sa.bindparam("old_summary", type_=sa.Uuid)),
+    )
+    .values(position=sa.bindparam("position"), summary_id=sa.bindparam("summary_id"), updated_at=sa.bindparam("now"))
+)
+_FIRST_HEAD = insert_if_absent(heads)
+_DROP_HEAD = sa.delete(heads).where(*_THIS_HEAD)
+
+
+class SqlSummaries:
+    """`ports.store.Summaries` over one transaction."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def head(self, tenant: str, session_id: UUID, reader: str) -> Head:
+        """How far the reader is; the start if it never ran."""
+        row = self._connection.execute(
+            _HEAD, {"b_tenant": tenant, "b_uid": session_id, "b_reader": reader}
+        ).one_or_none()
+        return Head(position=row.position, summary_id=row.summary_id) if row is not None else Head()
+
+    def move_head(self, tenant: str, session_id: UUID, reader: str, *, old: Head, new: Head, now: datetime) -> bool:
+        """Compare and swap: False, and nothing changed, if the head is not `old` any more."""
+        moved = self._connection.execute(
+            _MOVE_HEAD,
+            {
+                "b_tenant": tenant,
+                "b_uid": session_id,
+                "b_reader": reader,
+                "old_position": old.position,
+                "old_summary": old.summary_id,
+                "position": new.position,
+                "summary_id": new.summary_id,
+                "now": now,
+            },
+        ).rowcount
+        if moved or old != Head():
+            return bool(moved)
+        inserted = self._connection.execute(
+            _FIRST_HEAD[self._connection.dialect.name],
+            {
+                "tenant_id": tenant,
+                "session_uid": session_id,
+                "reader": reader,
+                "position": new.position,
+                "summary_id": new.summary_id,
+                "updated_at": now,
+            },
+        ).rowcount
+        return bool(inserted)
+
+    def drop_head(self, tenant: str, session_id: UUID, reader: str) -> None:
+        """Forget a reader."""
+        self._connection.execute(_DROP_HEAD, {"b_tenant": tenant, "b_uid": session_id, "b_reader": reader})
+
+    def get(self, tenant: str, summary_id: UUID) -> Summary | None:
+        """A version with its points."""
+        found = self._with_points(tenant, self._connection.execute(_GET, {"tenant": tenant, "summary": summary_id}))
+        return found[0] if found else None
+
+    def chain(
+        self, tenant: str, session_id: UUID, *, strategy: str, limit: int, before: int | None = None
+    ) -> Sequence[Summary]:
+        """Versions, newest first; with `before`, those with a smaller version number."""
+        query = sa.select(*_COLUMNS).where(*_OF_STRATEGY)
+        if before is not None:
+            query = query.where(summaries.c.version < before)
+        rows = self._connection.execute(
+            query.order_by(summaries.c.version.desc()).limit(limit),
+            {"tenant": tenant, "uid": session_id, "strategy": strategy},
+        )
+        return self._with_points(tenant, rows)
+
+    def base_for(self, tenant: str, session_id: UUID, *, strategy: str, stop: int) -> Summary | None:
+        """The newest completed version that ends at or before `stop`."""
+        rows = self._connection.execute(
+            _BASE_FOR, {"tenant": tenant, "uid": session_id, "strategy": strategy, "at_most": stop}
+        )
+        found = self._with_points(tenant, rows)
+        return found[0] if found else None
+
+    def next_version(self, tenant: str, session_id: UUID, strategy: str) -> int:
+        """One more than the highest version number."""
+        highest = self._connection.execute(
+            _HIGHEST, {"tenant": tenant, "uid": session_id, "strategy": strategy}
+        ).scalar_one()
+        return int(highest) + 1
+
+    def insert(self, tenant: str, session_id: UUID, summary: Summary, *, epoch: int) -> None:
+        """Store a version with its points."""
+        self._connection.execute(
+            _INSERT,
+            {
+                "tenant_id": tenant,
+                "id": summary.id,
+                "session_uid": session_id,
+                "strategy": summary.strategy,
+                "version": summary.version,
+                "base_id": summary.base_id,
+                "start": summary.range.start,
+                "stop": summary.range.stop,
+                "status": summary.status.value,
+                "method": summary.method.value,
+                "model": summary.model,
+                "prompt_version": summary.prompt_version,
+                "trust": summary.trust.value,
+                "tokens": summary.tokens,
+                "generation_ms": summary.generation_ms,
+                "epoch": epoch,
+                "created_at": summary.created_at,
+                "expires_at": None,
+            },
+        )
+        self._connection.execute(
+            _INSERT_POINTS,
+            [
+                {
+                    "tenant_id": tenant,
+                    "summary_id": summary.id,
+                    "ordinal": ordinal,
+                    "start": point.range.start,
+                    "stop": point.range.stop,
+                    "text": point.text,
+                    "elided": [[gap.start, gap.stop] for gap in point.elided],
+                    "method": point.method.value,
+                    "tokens": point.tokens,
+                }
+                for ordinal, point in enumerate(summary.points)
+            ],
+        )
+
+    def replace_chain(self, tenant: str, session_id: UUID, *, strategy: str, after_version: int) -> None:
+        """Versions after that one: completed and stale ones become superseded, building ones completed."""
+        newer = summaries.c.version > after_version
+        served = (SummaryStatus.COMPLETED, SummaryStatus.STALE)
+        self._set_status(tenant, session_id, strategy, served, SummaryStatus.SUPERSEDED, newer)
+        self._set_status(tenant, session_id, strategy, (SummaryStatus.BUILDING,), SummaryStatus.COMPLETED, newer)
+
+    def drop_building(self, tenant: str, session_id: UUID, *, strategy: str) -> None:
+        """Building versions become superseded: the rebuild was given up."""
+        self._set_status(tenant, session_id, strategy, (SummaryStatus.BUILDING,), SummaryStatus.SUPERSEDED, sa.true())
+
+    def _set_status(
+        self,
+        tenant: str,
+        session_id: UUID,
+        strategy: str,
+        old: Sequence[SummaryStatus],
+        new: SummaryStatus,
+        which: sa.ColumnElement[bool],
+    ) -> None:
+        self._connection.execute(
+            sa.update(summaries)
+            .where(
+                summaries.c.tenant_id == tenant,
+                summaries.c.session_uid == session_id,
+                summaries.c.strategy == strategy,
+                summaries.c.status.in_([status.value for status in old]),
+                which,
+            )
+            .values(status=new.value)
+        )
+
+    def stats(self, tenant: str, *, user: str | None = None) -> Mapping[str, Any]:
+        """`count`, `avg_ms`, `max_ms` of the versions that took measurable time, and `by_method`."""
+        timed = sa.case((summaries.c.generation_ms > 0, summaries.c.generation_ms))
+        query = sa.select(
+            summaries.c.method, sa.func.count(), sa.func.count(timed), sa.func.sum(timed), sa.func.max(timed)
+        ).where(summaries.c.tenant_id == tenant)
+        if user is not None:
+            owned = (sessions.c.tenant_id == summaries.c.tenant_id) & (sessions.c.id == summaries.c.session_uid)
+            query = query.join(sessions, owned).where(sessions.c.user_id == user)
+        rows = self._connection.execute(query.group_by(summaries.c.method)).all()
+        count = sum(row[2] for row in rows)
+        return {
+            "count": count,
+            "avg_ms": sum(float(row[3] or 0) for row in rows) / count if count else 0.0,
+            "max_ms": max((row[4] or 0 for row in rows), default=0),
+            "by_method": {row[0]: row[1] for row in rows},
+        }
+
+    def _with_points(self, tenant: str, rows: Iterable[AnyRow]) -> Sequence[Summary]:
+        found = list(rows)
+        if not found:
+            return []
+        by_summary: dict[UUID, list[Point]] = defaultdict(list)
+        ids = [row.id for row in found]
+        for row in self._connection.execute(_POINTS, {"tenant": tenant, "ids": ids}):
+            by_summary[row.summary_id].append(_point(row))
+        return [_summary(row, tuple(by_summary[row.id])) for row in found]
+
+
+def _point(row: AnyRow) -> Point:
+    return Point(
+        text=row.text,
+        range=SeqRange(row.start, row.stop),
+        elided=tuple(SeqRange(start, stop) for start, stop in row.elided),
+        method=Method(row.method),
+        tokens=row.tokens,
+    )
+
+
+def _summary(row: AnyRow, its_points: tuple[Point, ...]) -> Summary:
+    return Summary(
+        id=row.id,
+        base_id=row.base_id,
+        version=row.version,
+        strategy=row.strategy,
+        range=SeqRange(row.start, row.stop),
+        points=its_points,
+        status=SummaryStatus(row.status),
+        method=Method(row.method),
+        model=row.model,
+        prompt_version=row.prompt_version,
+        trust=Trust(row.trust),
+        created_at=row.created_at,
+        generation_ms=row.generation_ms,
+        tokens=row.tokens,
+    )

@@ -1,0 +1,54 @@
+"""Column types that mean the same on every database."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+
+from anaphora.errors import InvalidInput
+
+#: a row of any columns
+AnyRow: TypeAlias = "sa.Row[*tuple[Any, ...]]"
+
+
+class UtcTime(sa.types.TypeDecorator[datetime]):
+    """An aware time, kept in UTC.
+
+    On SQLite it is the text `YYYY-MM-DDTHH:MM:SS.ffffffZ`, which sorts by time and which people can read; on
+    PostgreSQL it is `timestamptz`. A naive time raises `InvalidInput`.
+    """
+
+    impl = sa.Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
+        """The type on this database."""
+        if dialect.name == "postgresql":
+            return dialect.type_descriptor(postgresql.TIMESTAMP(timezone=True))
+        return dialect.type_descriptor(sa.Text())
+
+    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | str | None:
+        """The time as the database keeps it."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise InvalidInput("a time without a time zone cannot be stored: give it one, such as UTC")
+        if dialect.name == "postgresql":
+            return value
+        return value.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+
+    def process_result_value(self, value: object, dialect: sa.Dialect) -> datetime | None:
+        """The time, aware, in UTC."""
+        if value is None:
+            return None
+        if dialect.name == "postgresql":
+            return value.astimezone(UTC) if isinstance(value, datetime) else None
+        return datetime.fromisoformat(str(value))
+
+
+def json_type() -> sa.types.TypeEngine[Any]:
+    """JSON; binary where the database has it."""
+    return sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
