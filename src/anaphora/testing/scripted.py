@@ -1,0 +1,69 @@
+"""A chat model in the process, for tests that need thousands of calls: the HTTP one is `model_server`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import anyio.lowlevel
+
+from anaphora.domain.wire import PromptMessage
+from anaphora.ports.models import Completion
+from anaphora.testing.summaries import faithful_summary
+
+#: gives the answer to a prompt, or raises a ModelError
+Script = Callable[[Sequence[PromptMessage], Mapping[str, Any] | None], str]
+
+
+def faithful(messages: Sequence[PromptMessage], schema: Mapping[str, Any] | None) -> str:
+    """Honest summaries; anything else is answered by the first words of the last message."""
+    text = messages[-1].content
+    return faithful_summary(text) if schema else f"You said: {' '.join(text.split()[:12])}"
+
+
+class ScriptedChat:
+    """Fulfils `ports.models.ChatModel` with a script.
+
+    Attributes:
+        script: what answers; may be replaced at any time.
+        prompts: every prompt that was sent, in order.
+        pause: awaited before each answer, for tests that let something happen meanwhile.
+
+    """
+
+    def __init__(self, script: Script = faithful, *, name: str = "scripted") -> None:
+        self.script = script
+        self.prompts: list[tuple[PromptMessage, ...]] = []
+        self.pause: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The name given."""
+        return self._name
+
+    async def complete(
+        self,
+        messages: Sequence[PromptMessage],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        max_tokens: int,  # noqa: ARG002 - part of the port
+        temperature: float,  # noqa: ARG002 - part of the port
+    ) -> Completion:
+        """The script's answer."""
+        self.prompts.append(tuple(messages))
+        await self.pause()
+        return Completion(text=self.script(messages, schema), model=self._name)
+
+    async def stream(
+        self,
+        messages: Sequence[PromptMessage],
+        *,
+        max_tokens: int,
+        temperature: float,  # noqa: ARG002 - the port's
+    ) -> AsyncIterator[str]:
+        """The script's answer, word by word."""
+        self.prompts.append(tuple(messages))
+        await self.pause()
+        for word in self.script(messages, None).split(" "):
+            yield f"{word} "

@@ -1,0 +1,80 @@
+"""A summariser whose work can be checked: it cites every message and says in the text which ones it means.
+
+A message of a test carries its number as a canary, `#17#`. The statements carry stretches of them, `#12-17#`, so that
+whoever reads a summary can tell which messages it speaks of, without asking the ranges.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from anaphora.domain.keys import SeqRange, union
+
+_CANARY = re.compile(r"#(\d+)(?:-(\d+))?#")
+
+#: messages that share a statement
+PER_STATEMENT = 4
+
+
+def canaries(text: str) -> set[int]:
+    """The numbers that a text speaks of."""
+    return {n for span in _spans(text) for n in span}
+
+
+def faithful_summary(prompt: str, *, every: int = 1) -> str:
+    """The JSON that an honest model would answer to the user text of the prompt `incremental_summary`.
+
+    Args:
+        prompt: the user text.
+        every: 1 speaks of all messages; 2 of every second one, and so on: the others are cited by no statement.
+
+    """
+    earlier, new = _entries(prompt)
+    if every > 1:
+        return _partial(earlier, new[::every])
+    points: list[dict[str, Any]] = []
+    for at in range(0, len(new), PER_STATEMENT):
+        group = new[at : at + PER_STATEMENT]
+        spoken = " ".join(_gist(str(entry["text"])) for entry in group)
+        marks = _marks(union(span for entry in group for span in _spans(str(entry["text"]))))
+        text = f"{marks} {spoken}".strip() or "small talk"
+        points.append({"text": text, "first": group[0]["n"], "last": group[-1]["n"]})
+    return json.dumps({"points": points, "merged": _merged(earlier)}, ensure_ascii=False)
+
+
+def _partial(earlier: list[Mapping[str, Any]], spoken_of: list[Mapping[str, Any]]) -> str:
+    points = [
+        {"text": _marks(_spans(str(entry["text"]))) or "something", "first": entry["n"], "last": entry["n"]}
+        for entry in spoken_of
+    ]
+    return json.dumps({"points": points, "merged": _merged(earlier)}, ensure_ascii=False)
+
+
+def _merged(earlier: list[Mapping[str, Any]]) -> str | None:
+    merging = [str(entry["text"]) for entry in earlier if entry["merge"]]
+    marks = _marks(union(span for text in merging for span in _spans(text)))
+    return f"{marks} earlier: {_gist(' '.join(merging))}".strip() if merging else None
+
+
+def _entries(prompt: str) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    before, _, after = prompt.partition("\nNEW\n")
+    parse = [line for line in before.splitlines() if line.startswith("{")]
+    return [json.loads(line) for line in parse], [json.loads(line) for line in after.splitlines() if line]
+
+
+def _spans(text: str) -> Iterable[SeqRange]:
+    for match in _CANARY.finditer(text):
+        first = int(match[1])
+        yield SeqRange(first, int(match[2] or first) + 1)
+
+
+def _marks(spans: Iterable[SeqRange]) -> str:
+    return " ".join(f"#{span.start}-{span.stop - 1}#" for span in spans)
+
+
+def _gist(text: str) -> str:
+    """The first words that are no canary."""
+    return " ".join(_CANARY.sub("", text).split()[:3])
