@@ -1,0 +1,56 @@
+"""200 runs of 30 steps for each strategy; and the seeds' own algorithms must fail the same machine."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+from tests.machine.machine import AnaphoraMachine, CoverageMachine
+from tests.machine.subjects import Seed000, Seed004, Subject
+
+CI = settings(
+    max_examples=200,
+    stateful_step_count=30,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+    phases=[Phase.explicit, Phase.generate],
+)
+
+
+class RollingPairsMachine(AnaphoraMachine):
+    """The default strategy, with summaries large enough that canaries survive every merge."""
+
+    options = {"rolling_pairs": {"summary_max_tokens": 600}}  # noqa: RUF012 - read only
+
+
+class SlidingWindowMachine(AnaphoraMachine):
+    """The other strategy."""
+
+    options = {"strategy": "sliding_window", "sliding_window": {"summary_max_tokens": 600}}  # noqa: RUF012
+
+
+class Seed000Machine(CoverageMachine):
+    """The oracle check: seed 000 as printed."""
+
+    def make(self) -> Subject:
+        return Seed000()
+
+
+class Seed004Machine(CoverageMachine):
+    """The oracle check: seed 004 as printed."""
+
+    def make(self) -> Subject:
+        return Seed004()
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("machine", [RollingPairsMachine, SlidingWindowMachine])
+def test_nothing_is_ever_silently_forgotten(machine: type[AnaphoraMachine]) -> None:
+    run_state_machine_as_test(machine, settings=CI)  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize("machine", [Seed000Machine, Seed004Machine])
+def test_the_seeds_own_algorithms_fail_the_same_machine(machine: type[CoverageMachine]) -> None:
+    with pytest.raises(AssertionError, match="are nowhere"):
+        run_state_machine_as_test(machine, settings=CI)  # type: ignore[no-untyped-call]
