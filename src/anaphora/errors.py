@@ -59,7 +59,7 @@ class UnknownName(InvalidInput):
     """A name that is not one of the known ones."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
-        choices = sorted(known)
+        choices = sorted(map(str, known))
         near = difflib.get_close_matches(name, choices, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(choices)}"
         super().__init__(f"unknown {what} {name!r}: {hint}")

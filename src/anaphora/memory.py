@@ -48,7 +48,7 @@ class Memory:
         settings: Settings | None = None,
         chat_model: ChatModel | None = None,
         memory_model: ChatModel | None = None,
-        embedder: Embedder | None = None,
+        embedder: Embedder | str | None = None,
         worker: bool = True,
         overrides: Overrides | None = None,
         **options: Any,  # noqa: ANN401 - settings by name, checked there
@@ -60,7 +60,7 @@ class Memory:
             settings: everything that can be configured; None = from the environment, `anaphora.toml` and `options`.
             chat_model: answers in `send` and `stream`; None = the configured one, if any.
             memory_model: makes summaries; None = the configured one, or the chat model.
-            embedder: local vectors; None = the configured one, if its files are there.
+            embedder: local vectors: your own, or the setting (`local`, `none`); None = the configured one.
             worker: work on due jobs in the background while the memory is open.
             overrides: more adapters of your own; the arguments above come first.
             **options: single settings by name, such as `strategy="sliding_window"`.
@@ -70,15 +70,19 @@ class Memory:
             StoreError: the database cannot be opened.
 
         """
+        if isinstance(embedder, str):
+            options["embedder"] = embedder
         if settings is None:
             settings = load(db=str(db) if db is not None else None, **options)
+        elif options:
+            raise InvalidInput(f"give either settings or {', '.join(sorted(options))}, not both")
         elif db is not None:
             settings = settings.model_copy(update={"db": str(db)})
         base = overrides or Overrides()
         given = Overrides(
             chat_model=chat_model or base.chat_model,
             memory_model=memory_model or base.memory_model,
-            embedder=embedder or base.embedder,
+            embedder=base.embedder if embedder is None or isinstance(embedder, str) else embedder,
             counter=base.counter,
             clock=base.clock,
             randomness=base.randomness,
@@ -135,7 +139,7 @@ class Memory:
         """
         settings = self._services.settings
         key = SessionKey(
-            tenant=settings.tenant if tenant is None else tenant,
+            tenant=_tenant(self._services, tenant),
             user=user,
             agent=settings.agent if agent is None else agent,
             session=session,
@@ -155,7 +159,10 @@ class Memory:
         """A new conversation, named by the user's next number; `options` as in `session`."""
         settings = self._services.settings
         key = await self._services.sessions.open_numbered(
-            tenant=tenant or settings.tenant, user=user, agent=agent or settings.agent, strategy=options.get("strategy")
+            tenant=_tenant(self._services, tenant),
+            user=user,
+            agent=settings.agent if agent is None else agent,
+            strategy=options.get("strategy"),
         )
         return self.session(user=key.user, session=key.session, agent=key.agent, tenant=key.tenant, **options)
 
@@ -163,9 +170,7 @@ class Memory:
         self, *, user: str | None = None, agent: str | None = None, tenant: str | None = None, limit: int = 50
     ) -> Sequence[SessionRow]:
         """Sessions, the last used first."""
-        return await self._services.sessions.list(
-            tenant or self._services.settings.tenant, user=user, agent=agent, limit=limit
-        )
+        return await self._services.sessions.list(_tenant(self._services, tenant), user=user, agent=agent, limit=limit)
 
     async def search(
         self,
@@ -181,7 +186,7 @@ class Memory:
         settings = self._services.settings
         return await self._services.retrieve.search(
             query,
-            tenant=tenant or settings.tenant,
+            tenant=_tenant(self._services, tenant),
             user=user,
             agent=agent or (settings.agent if session is not None else None),
             session=session,
@@ -190,11 +195,11 @@ class Memory:
 
     async def receipt(self, receipt_id: UUID, *, tenant: str | None = None) -> ReceiptState:
         """What became of an append: appended, summarised, elided or erased."""
-        return await self._services.sessions.receipt(tenant or self._services.settings.tenant, receipt_id)
+        return await self._services.sessions.receipt(_tenant(self._services, tenant), receipt_id)
 
     async def stats(self, *, user: str | None = None, tenant: str | None = None) -> Mapping[str, Any]:
         """How many summaries were made, by which method, and how long they took."""
-        return await self._services.sessions.stats(tenant or self._services.settings.tenant, user=user)
+        return await self._services.sessions.stats(_tenant(self._services, tenant), user=user)
 
     async def idle(self, timeout: float = 60.0) -> bool:
         """Wait until no job is due or running; False if that took longer than `timeout` seconds."""
@@ -207,6 +212,11 @@ class Memory:
     async def work(self) -> int:
         """Do everything that is due, here and now; how many jobs were done. For memories without a worker."""
         return await self._services.worker.drain()
+
+
+def _tenant(services: Services, tenant: str | None) -> str:
+    """The configured tenant, unless one is named; an empty name is a name."""
+    return services.settings.tenant if tenant is None else tenant
 
 
 class JobsView:
@@ -224,12 +234,12 @@ class JobsView:
         limit: int = 50,
     ) -> Sequence[Job]:
         """Jobs, newest first; with `stuck_seconds`, those that should have moved that long ago."""
-        tenant = tenant or self._services.settings.tenant
+        tenant = _tenant(self._services, tenant)
         return await self._services.jobs.list(tenant, states=states, stuck_seconds=stuck_seconds, limit=limit)
 
     async def retry(self, job_id: UUID | None = None, *, tenant: str | None = None) -> int:
         """Queue failed jobs again (all of them, or one); how many."""
-        return await self._services.jobs.retry(tenant or self._services.settings.tenant, job_id)
+        return await self._services.jobs.retry(_tenant(self._services, tenant), job_id)
 
     async def live(self) -> int:
         """How many jobs are queued or running."""
@@ -330,7 +340,7 @@ class Session:
         return await self._services.contexts.build(
             self.key,
             query,
-            budget=budget or self._budget,
+            budget=self._budget if budget is None else budget,
             instructions=self._instructions,
             strategy=self._strategy,
         )
@@ -386,7 +396,7 @@ class Session:
 
     def _how(self, budget: int | None, key: str | None) -> dict[str, Any]:
         return {
-            "budget": budget or self._budget,
+            "budget": self._budget if budget is None else budget,
             "instructions": self._instructions,
             "strategy": self._strategy,
             "subject": self._subject,

@@ -146,20 +146,21 @@ class Settings(BaseSettings):
             ConfigError: a number out of range, or an unknown default.
 
         """
+        section = "rolling_pairs"
         try:
-            made = (
-                RollingPairs(**self.rolling_pairs.model_dump()),
-                SlidingWindow(**self.sliding_window.model_dump()),
-            )
+            rolling = RollingPairs(**self.rolling_pairs.model_dump())
+            section = "sliding_window"
+            sliding = SlidingWindow(**self.sliding_window.model_dump())
         except InvalidInput as error:
-            raise ConfigError(str(error)) from None
-        strategies = Strategies(by_name={strategy.name: strategy for strategy in made}, default=self.strategy)
-        wanted = [self.strategy, *(agent.strategy for agent in self.agents.values() if agent.strategy)]
-        for name in wanted:
+            raise ConfigError(f"{section}: {error}") from None
+        strategies = Strategies(by_name={made.name: made for made in (rolling, sliding)}, default=self.strategy)
+        of_agents = {f"agents.{name}.strategy": agent.strategy for name, agent in self.agents.items()}
+        wanted = {"strategy": self.strategy} | of_agents
+        for where, name in wanted.items():
             try:
                 strategies.get(name)
             except UnknownName as error:
-                raise ConfigError(str(error)) from None
+                raise ConfigError(f"{where}: {error}") from None
         return strategies
 
     def work(self) -> Work:
@@ -270,8 +271,15 @@ def _known(loc: tuple[Any, ...]) -> list[str]:
 
 
 def _over(base: ModelSettings, own: ModelSettings) -> ModelSettings:
-    """The base with what `own` sets; another model does not inherit the base's endpoint and key."""
+    """The base with what `own` sets; another provider or endpoint does not inherit the base's endpoint and key."""
     fields = ("model", "base_url", "api_key", "max_tokens", "temperature", "timeout")
     values = {name: getattr(own, name) for name in fields if getattr(own, name) is not None}
     inherited = {name: getattr(base, name) for name in fields}
+    elsewhere = own.base_url is not None and own.base_url != base.base_url
+    if elsewhere or (own.model and base.model and _provider(own.model) != _provider(base.model)):
+        inherited |= {"base_url": None, "api_key": None}
     return ModelSettings(**{**inherited, **values})
+
+
+def _provider(model: str) -> str:
+    return model.partition(":")[0]

@@ -6,7 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+import anyio
+
 from anaphora.bootstrap.providers import (
+    ChatModels,
     counter_from,
     embedder_from,
     extractive_from,
@@ -91,6 +94,7 @@ async def open_services(
     )
     work, strategies = settings.work(), settings.strategies()
     planning = Planning(strategies=strategies, randomness=world.randomness, work=work)
+    models = ChatModels()
     async with open_sqlite(
         sqlite_path(settings.db),
         planner=planning.is_due,
@@ -103,10 +107,16 @@ async def open_services(
         randomness=world.randomness,
         failpoint=world.failpoint,
     ) as store:
-        yield await _services(settings, given, world, store, planning)
+        try:
+            yield await _services(settings, given, world, store, planning, models)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await models.aclose()
 
 
-async def _services(settings: Settings, given: Overrides, world: _World, store: Store, planning: Planning) -> Services:
+async def _services(
+    settings: Settings, given: Overrides, world: _World, store: Store, planning: Planning, models: ChatModels
+) -> Services:
     strategies = planning.strategies
     counter = given.counter or counter_from(settings)
     secret = await store.secret()
@@ -129,8 +139,8 @@ async def _services(settings: Settings, given: Overrides, world: _World, store: 
         store=store, strategies=strategies, planning=planning, clock=world.clock, randomness=world.randomness
     )
     retrieve = Retrieve(store=store)
-    talker, talkers = talkers_from(settings, given.chat_model)
-    summarise, with_model = _summarise(settings, given, world, store, planning, counter=counter)
+    talker, talkers = talkers_from(settings, given.chat_model, models)
+    summarise, with_model = _summarise(settings, given, world, store, planning, models, counter=counter)
     return Services(
         settings=settings,
         store=store,
@@ -168,10 +178,11 @@ def _summarise(
     world: _World,
     store: Store,
     planning: Planning,
+    models: ChatModels,
     *,
     counter: TokenCounter,
 ) -> tuple[Summarise, bool]:
-    model, by_agent = summarisers_from(settings, given.memory_model or given.chat_model, counter)
+    model, by_agent = summarisers_from(settings, given.memory_model or given.chat_model, counter, models)
     embedder = given.embedder or embedder_from(settings)
     service = Summarise(
         store=store,

@@ -84,7 +84,8 @@ def _opened(database: Database, settings: Settings) -> Iterator[sa.Connection]:
         connection, _ = open_read_only(database, busy_timeout=settings.busy_timeout)
     except StoreReadOnly:
         connection, _ = open_read_only(replace(database, immutable=True), busy_timeout=settings.busy_timeout)
-    with closing(connection), connection.begin():
+    with closing(connection):
+        connection.begin()  # ended by closing: a damaged file does not even let a reader commit
         yield connection
 
 

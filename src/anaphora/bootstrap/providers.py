@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 
 from anaphora.domain.summaries import Method
 from anaphora.errors import ConfigError, MissingExtra
@@ -20,26 +21,41 @@ def counter_from(settings: Settings) -> TokenCounter:
     return TiktokenCounter(settings.encoding)
 
 
-def chat_model_from(model: ModelSettings) -> ChatModel | None:
-    """The model behind the settings, or None if none is named.
+class ChatModels:
+    """Makes the models that settings name, each once, and closes those that it made."""
 
-    Raises:
-        MissingExtra: the packages for language models are not installed.
-        ConfigError: no such provider, or its key is missing.
+    def __init__(self) -> None:
+        self._made: dict[tuple[object, ...], ChatModel] = {}
+        self._closing = AsyncExitStack()
 
-    """
-    if model.model is None:
-        return None
-    try:
-        from anaphora.models.chat import PydanticAIChat  # noqa: PLC0415 - optional packages
-    except ImportError:
-        raise MissingExtra(f"the model {model.model!r}", "llm") from None
-    return PydanticAIChat.from_name(
-        model.model,
-        base_url=model.base_url,
-        api_key=model.api_key.get_secret_value() if model.api_key else None,
-        timeout=model.timeout or 60.0,
-    )
+    def get(self, model: ModelSettings) -> ChatModel | None:
+        """The model behind the settings, or None if none is named.
+
+        Raises:
+            MissingExtra: the packages for language models are not installed.
+            ConfigError: no such provider, or its key is missing.
+
+        """
+        if model.model is None:
+            return None
+        key = model.api_key.get_secret_value() if model.api_key else None
+        wanted = (model.model, model.base_url, key, model.timeout)
+        if wanted not in self._made:
+            self._made[wanted] = self._make(model.model, model.base_url, key, model.timeout or 60.0)
+        return self._made[wanted]
+
+    def _make(self, name: str, base_url: str | None, key: str | None, timeout: float) -> ChatModel:
+        try:
+            from anaphora.models.chat import PydanticAIChat  # noqa: PLC0415 - optional packages
+        except ImportError:
+            raise MissingExtra(f"the model {name!r}", "llm") from None
+        made = PydanticAIChat.from_name(name, base_url=base_url, api_key=key, timeout=timeout)
+        self._closing.push_async_callback(made.aclose)
+        return made
+
+    async def aclose(self) -> None:
+        """Close the connections of every model that was made; none is used after this."""
+        await self._closing.aclose()
 
 
 def embedder_from(settings: Settings) -> Embedder | None:
@@ -60,10 +76,12 @@ def embedder_from(settings: Settings) -> Embedder | None:
     return OnnxEmbedder(files.model, files.tokenizer, BGE_SMALL)
 
 
-def talkers_from(settings: Settings, chat_model: ChatModel | None) -> tuple[Talker | None, Mapping[str, Talker]]:
+def talkers_from(
+    settings: Settings, chat_model: ChatModel | None, models: ChatModels
+) -> tuple[Talker | None, Mapping[str, Talker]]:
     """The model that answers, and the agents that have one of their own."""
     base = settings.chat_model()
-    model = chat_model or chat_model_from(base)
+    model = chat_model or models.get(base)
     default = Talker(model=model, options=settings.chat_options(base)) if model else None
     own: dict[str, Talker] = {}
     for agent in settings.agents:
@@ -71,23 +89,23 @@ def talkers_from(settings: Settings, chat_model: ChatModel | None) -> tuple[Talk
         if wanted == base:
             continue
         same_model = (wanted.model, wanted.base_url) == (base.model, base.base_url)
-        mine = model if same_model else chat_model_from(wanted)
+        mine = model if same_model else models.get(wanted)
         if mine is not None:
             own[agent] = Talker(model=mine, options=settings.chat_options(wanted))
     return default, own
 
 
 def summarisers_from(
-    settings: Settings, memory_model: ChatModel | None, counter: TokenCounter
+    settings: Settings, memory_model: ChatModel | None, counter: TokenCounter, models: ChatModels
 ) -> tuple[Summariser | None, Mapping[str, Summariser]]:
     """The model that summarises, and the agents that have one of their own."""
     base = settings.memory_model_for()
-    model = memory_model or chat_model_from(base)
+    model = memory_model or models.get(base)
     default = _summariser(model, base, settings, counter) if model else None
     own: dict[str, Summariser] = {}
     for agent in settings.agents:
         wanted = settings.memory_model_for(agent)
-        mine = None if wanted == base else chat_model_from(wanted)
+        mine = None if wanted == base else models.get(wanted)
         if mine is not None:
             own[agent] = _summariser(mine, wanted, settings, counter)
     return default, own

@@ -44,10 +44,7 @@ class Coverage:
         return {
             "head": self.head,
             "summary_id": str(self.summary_id) if self.summary_id else None,
-            **{
-                name: [[r.start, r.stop] for r in getattr(self, name)]
-                for name in ("summarised", "verbatim", "elided")
-            },
+            **{name: [[r.start, r.stop] for r in getattr(self, name)] for name in ("summarised", "verbatim", "elided")},
         }
 
 

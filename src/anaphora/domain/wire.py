@@ -137,11 +137,7 @@ def _role(message: PromptMessage) -> str:
 def _name(message: PromptMessage) -> str | None:
     """A name that providers accept: letters, digits, `_` and `-`, at most 64 characters."""
     name = message.name
-    if (
-        name is None
-        and message.role in {Role.SYSTEM, Role.TOOL}
-        and message.section is not SectionName.INSTRUCTIONS
-    ):
+    if name is None and message.role in {Role.SYSTEM, Role.TOOL} and message.section is not SectionName.INSTRUCTIONS:
         name = message.role.value
     return _NOT_A_NAME.sub("_", name).strip("_")[:64] or None if name else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -46,9 +46,7 @@ class ChatModel(Protocol):
         """One answer; with a JSON schema, its text is JSON that the provider was told to conform to it."""
         ...
 
-    def stream(
-        self, messages: Sequence[PromptMessage], *, max_tokens: int, temperature: float
-    ) -> AsyncIterator[str]:
+    def stream(self, messages: Sequence[PromptMessage], *, max_tokens: int, temperature: float) -> AsyncGenerator[str]:
         """The answer in pieces, as they arrive."""
         ...
 

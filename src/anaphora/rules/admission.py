@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from anaphora.domain.keys import checked_text
@@ -14,6 +14,8 @@ from anaphora.errors import InvalidInput, UnknownName
 
 MAX_DEPTH = 20
 MAX_NAME_CHARS = 200
+#: larger whole numbers are data in disguise, and Python refuses to write them
+MAX_INT_BITS = 1024
 
 _TRUST = {
     Role.USER: Trust.OWNER_SAID,
@@ -39,24 +41,22 @@ def new_message(
 
     """
     if not isinstance(role, str) or role not in set(Role):
-        raise UnknownName("role", str(role), list(Role))
+        raise UnknownName("role", str(role), [known.value for known in Role])
     text = checked_text("" if content is None else content, "content")
-    checked_parts = tuple(_part(part) for part in parts or ())
+    checked_parts = _parts(parts)
     if not text.strip() and not checked_parts:
         raise InvalidInput("a message needs content or parts")
     if name is not None:
         checked_text(name, "name")
         if not name.strip() or len(name) > MAX_NAME_CHARS:
             raise InvalidInput(f"name must have 1 to {MAX_NAME_CHARS} characters")
-    if created_at is not None and (not isinstance(created_at, datetime) or created_at.tzinfo is None):
-        raise InvalidInput("created_at must be a datetime with a time zone")
     return NewMessage(
         role=Role(role),
         content=text,
         name=name,
         parts=checked_parts,
-        metadata=_json(metadata or {}, "metadata"),
-        created_at=created_at,
+        metadata=_json({} if metadata is None else metadata, "metadata"),
+        created_at=_time(created_at),
     )
 
 
@@ -81,6 +81,27 @@ def trust_of(message: NewMessage) -> Trust:
     return _TRUST[message.role]
 
 
+def _time(value: object) -> datetime | None:
+    """The time as given, if it is one that can be written in UTC."""
+    if value is None:
+        return None
+    if not isinstance(value, datetime) or value.utcoffset() is None:
+        raise InvalidInput("created_at must be a datetime with a time zone")
+    try:
+        value.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInput("created_at lies before year 1 or after year 9999 in UTC") from None
+    return value
+
+
+def _parts(parts: object) -> tuple[Part, ...]:
+    if parts is None:
+        return ()
+    if not isinstance(parts, Sequence) or isinstance(parts, str | bytes):
+        raise InvalidInput(f"parts must be a list of mappings, not {type(parts).__name__}")
+    return tuple(_part(part) for part in parts)
+
+
 def _part(part: object) -> Part:
     if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
         raise InvalidInput('a part must be a mapping with a "type"')
@@ -91,7 +112,9 @@ def _part(part: object) -> Part:
     return _json(part, "parts")
 
 
-def _json(value: Mapping[str, Any], what: str) -> dict[str, Any]:
+def _json(value: object, what: str) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{what} must be a mapping, not {type(value).__name__}")
     checked: dict[str, Any] = _json_value(value, what, MAX_DEPTH)
     return checked
 
@@ -101,7 +124,11 @@ def _json_value(value: Any, what: str, depth: int) -> Any:  # noqa: ANN401 - any
         raise InvalidInput(f"{what} is nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, str):
         return checked_text(value, what)
-    if value is None or isinstance(value, bool | int):
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        if value.bit_length() > MAX_INT_BITS:
+            raise InvalidInput(f"{what} holds a whole number of more than {MAX_INT_BITS} bits: store it as text")
         return value
     if isinstance(value, float):
         if not math.isfinite(value):

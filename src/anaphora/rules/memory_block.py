@@ -16,8 +16,12 @@ _HEADING = "What was said earlier in this conversation, summarised from the numb
 
 
 def delimiter(secret: bytes, summary_id: UUID) -> str:
-    """A mark that no text can forge, because it is keyed; stable as long as the summary is (prompt caches keep)."""
-    return hmac.new(secret, summary_id.bytes, hashlib.sha256).hexdigest()[:12]
+    """A mark that no text can forge, because it is keyed; stable as long as the summary is (prompt caches keep).
+
+    Fifteen decimal digits: the same number of tokens whatever they are.
+    """
+    digest = hmac.new(secret, summary_id.bytes, hashlib.sha256).digest()
+    return f"{int.from_bytes(digest[:8], 'big') % 10**15:015d}"
 
 
 def render(points: Sequence[Point], mark: str) -> str:

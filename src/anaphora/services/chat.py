@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -115,28 +116,24 @@ class Chat:
         """
         talker = self.talker_for(key.agent)
         turn = turn or Turn()
-        again: str | None = None
         if content is not None:
-            await self.ingest.append(
-                key,
-                [new_message(Role.USER, content)],
-                source="chat",
-                idempotency_key=idempotency_key,
-                strategy=strategy,
-                subject=subject,
-            )
-        else:
-            again = await self._unanswered(key)
+            new = [new_message(Role.USER, content)]
+            how: dict[str, Any] = {"idempotency_key": idempotency_key, "strategy": strategy, "subject": subject}
+            await self.ingest.append(key, new, source="chat", **how)
+        again = await self._unanswered(key) if content is None else None
         turn.context = await self.contexts.build(
             key, again, budget=budget, instructions=instructions, strategy=strategy
         )
         pieces: list[str] = []
         try:
-            async for piece in talker.model.stream(
-                turn.context.messages, max_tokens=talker.options.max_tokens, temperature=talker.options.temperature
-            ):
-                pieces.append(piece)
-                yield piece
+            options = talker.options
+            stream = talker.model.stream(
+                turn.context.messages, max_tokens=options.max_tokens, temperature=options.temperature
+            )
+            async with aclosing(stream):
+                async for piece in stream:
+                    pieces.append(piece)
+                    yield piece
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self._store(key, "".join(pieces), turn, interrupted=True)

@@ -15,6 +15,8 @@ from anaphora.services.settings import Strategies, Work, live_reader
 
 #: how many waiting re-dos one success pulls forward
 _PULL = 16
+#: seconds after which a digest is tried again, however long the model has been away
+_LONGEST_PAUSE = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,12 @@ class Planning:
         if from_seq is not None:
             later = now + timedelta(seconds=self.work.redo_seconds)
             self.plan_rebuild(unit, row, from_seq=from_seq, now=now, needs_model=True, run_at=later)
+
+    def plan_redo_again(self, unit: Unit, row: SessionRow, served: Summary, *, from_seq: int, now: datetime) -> None:
+        """Every attempt to make it again failed: the pauses double, so that a long outage costs few calls."""
+        pause = max(self.work.retry.max_seconds, (now - served.created_at).total_seconds())
+        later = now + timedelta(seconds=min(pause, _LONGEST_PAUSE))
+        self.plan_rebuild(unit, row, from_seq=from_seq, now=now, needs_model=True, run_at=later)
 
     def model_is_back(self, unit: Unit, row: SessionRow, summary: Summary, *, now: datetime) -> None:
         """A model has just answered: what waits for one need not wait longer."""

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from anaphora.domain.jobs import Fence, Job, JobKind
+from anaphora.domain.jobs import Fence, Job, JobKind, JobState
 from anaphora.domain.keys import SeqRange, uuid7
 from anaphora.domain.messages import Message, Trust
 from anaphora.domain.plans import Plan
@@ -22,7 +22,6 @@ from anaphora.ports.store import Head, SessionRow, Store, Unit
 from anaphora.ports.strategies import Compaction
 from anaphora.rules import points as rule
 from anaphora.rules.batching import batch_stop
-from anaphora.rules.text import truncate
 from anaphora.rules.validity import MAX_OVERSIZE, checked_statements, checked_text
 from anaphora.services.planning import Planning
 from anaphora.services.settings import Strategies, Work, live_reader, rebuild_reader
@@ -76,7 +75,9 @@ class Summarise:
         assignment = await self.store.write(lambda unit: self._assign(unit, job, fence))
         self.failpoint("summarise.assigned")
         if assignment is None:
-            log.debug("No new messages to summarise", extra={"session_id": str(job.session_id)})
+            extra = {"event": "nothing_new", "session_id": str(job.session_id)}
+            log.debug("No new messages to summarise for %s", job.session_id, extra=extra)
+            _ended(job, JobState.DONE)
             return
         last = job.attempt >= job.max_attempts
         started = self.clock.monotonic()
@@ -98,6 +99,7 @@ class Summarise:
         summary = self._summary(assignment, draft, points, millis)
         await self.store.write(lambda unit: self._commit(unit, job, assignment, summary, reason))
         self.failpoint("summarise.after_commit")
+        _ended(job, JobState.DONE if reason is None else JobState.FAILED)
         self._report(assignment, summary, millis)
 
     # -- claim -------------------------------------------------------------------------------------------------
@@ -176,7 +178,9 @@ class Summarise:
         if draft.keep is not None:
             everything = rule.keep_only((*kept, *fresh), {*draft.keep, *range(len(kept), len(kept) + len(fresh))})
         elif share.merge and draft.merged is not None:
-            text = truncate(checked_text(draft.merged, echoes=draft.echoes), share.merged, count)
+            text = checked_text(draft.merged, echoes=draft.echoes)
+            if count(text) > 2 * share.merged:
+                raise ModelOutputInvalid("too_long", f"a merged statement of {count(text)} tokens")
             merged = rule.merge(kept[: share.merge], text, method=draft.method, count=count)
             everything = (merged, *kept[share.merge :], *fresh)
         else:
@@ -236,6 +240,8 @@ class Summarise:
             unit.jobs.fail(fence, reason=reason, now=now)
         else:
             unit.jobs.finish(fence, now=now)
+        # read again: on a database with many writers, appends that waited for this job's row are visible only now
+        row = unit.sessions.get(job.tenant, row.id) or row
         strategy = self.strategies.get(row.strategy)
         if job.kind is JobKind.REBUILD and not self._take_over(unit, row, strategy.name, job.from_seq or 0):
             self.planning.plan_rebuild(unit, row, from_seq=job.from_seq or 0, now=now, needs_model=job.needs_model)
@@ -257,13 +263,20 @@ class Summarise:
         return True
 
     def abandon(self, unit: Unit, job: Job) -> None:
-        """A rebuild failed for good: forget what it built; the old chain is served as before."""
+        """A rebuild failed for good: forget what it built; the old chain is served as before.
+
+        One that waits for a model is planned again, after as long as its digest is old: an outage may last.
+        """
         row = unit.sessions.get(job.tenant, job.session_id)
         if row is None or job.kind is not JobKind.REBUILD:
             return
         strategy = self.strategies.get(row.strategy).name
         unit.summaries.drop_building(job.tenant, row.id, strategy=strategy)
         unit.summaries.drop_head(job.tenant, row.id, rebuild_reader(strategy))
+        live = unit.summaries.head(job.tenant, row.id, live_reader(strategy))
+        served = unit.summaries.get(job.tenant, live.summary_id) if live.summary_id else None
+        if job.needs_model and served is not None:
+            self.planning.plan_redo_again(unit, row, served, from_seq=job.from_seq or 0, now=self.clock.now())
 
     def _report(self, assignment: Assignment, summary: Summary, millis: int) -> None:
         """Log events carry ids and numbers only."""
@@ -283,3 +296,8 @@ class Summarise:
                 session_id,
                 extra={"event": "window_dropped", "stop": summary.range.start, "session_id": session_id},
             )
+
+
+def _ended(job: Job, status: JobState) -> None:
+    extra = {"event": "status_changed", "job_id": str(job.id), "status": status.value}
+    log.debug("Job %s status updated to %s", job.id, status.value, extra=extra)

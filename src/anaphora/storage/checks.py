@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from anaphora.domain.jobs import JobState
 from anaphora.ports.store import SessionRow, Unit
 from anaphora.services.maintenance import Check, Findings, Judge
-from anaphora.storage.laws import Law, of_session, same_session
+from anaphora.storage.laws import Breach, Law, of_session, same_session
 from anaphora.storage.summary_checks import summary_laws
 from anaphora.storage.tables import jobs, messages, receipts, sessions, summaries
 
@@ -20,6 +20,15 @@ _LIVE = jobs.c.state.in_([JobState.QUEUED.value, JobState.RUNNING.value])
 
 
 def _order() -> Law:
+    return Law(
+        id="I2",
+        name="messages are numbered without a hole, turns and receipts fit them",
+        table=messages,
+        breaches=(*_counts(), *_turns()),
+    )
+
+
+def _counts() -> Iterator[Breach]:
     counted = (
         sa.select(
             messages.c.tenant_id,
@@ -35,49 +44,47 @@ def _order() -> Law:
     )
     logs = sa.select(sessions.c.id).outerjoin(counted, of_session(counted))
     found = sa.func.coalesce(counted.c.count, 0)
-    opener = messages.alias("opener")
-    before = sa.func.lag(messages.c.turn).over(
-        partition_by=(messages.c.tenant_id, messages.c.session_uid), order_by=messages.c.seq
-    )
-    turns = sa.select(messages.c.session_uid, messages.c.turn, before.label("before")).subquery()
-    now = receipts.c.epoch == sessions.c.epoch
-    return Law(
-        id="I2",
-        name="messages are numbered without a hole, turns and receipts fit them",
-        table=messages,
-        breaches=(
-            (
-                "sessions whose messages are not 0 to head - 1",
-                logs.where(
-                    sa.or_(
-                        sessions.c.head != found,
-                        sa.and_(found > 0, sa.or_(counted.c.first != 0, counted.c.last != sessions.c.head - 1)),
-                    )
-                ),
-            ),
-            (
-                "sessions that count their turns or tokens wrongly",
-                logs.where(
-                    sa.or_(
-                        sessions.c.turns != sa.func.coalesce(counted.c.turns, 0),
-                        sessions.c.tokens != sa.func.coalesce(counted.c.tokens, 0),
-                    )
-                ),
-            ),
-            (
-                "messages whose turn begins nowhere",
-                sa.select(messages.c.id)
-                .outerjoin(opener, same_session(opener, messages) & (opener.c.seq == messages.c.turn))
-                .where(opener.c.turn.is_distinct_from(messages.c.turn)),
-            ),
-            ("sessions whose turns go back", sa.select(turns.c.session_uid).where(turns.c.before > turns.c.turn)),
-            (
-                "receipts beyond the log",
-                sa.select(receipts.c.id)
-                .join(sessions, of_session(receipts))
-                .where(now, receipts.c.stop > receipts.c.start, receipts.c.stop > sessions.c.head),
-            ),
+    last = sessions.c.head - 1
+    yield (
+        "sessions whose messages are not 0 to head - 1",
+        logs.where(
+            sa.or_(
+                sessions.c.head != found,
+                sa.and_(found > 0, sa.or_(counted.c.first != 0, counted.c.last != last)),
+            )
         ),
+    )
+    yield (
+        "sessions that count their turns or tokens wrongly",
+        logs.where(
+            sa.or_(
+                sessions.c.turns != sa.func.coalesce(counted.c.turns, 0),
+                sessions.c.tokens != sa.func.coalesce(counted.c.tokens, 0),
+            )
+        ),
+    )
+    now = receipts.c.epoch == sessions.c.epoch
+    yield (
+        "receipts beyond the log",
+        sa.select(receipts.c.id)
+        .join(sessions, of_session(receipts))
+        .where(now, receipts.c.stop > receipts.c.start, receipts.c.stop > sessions.c.head),
+    )
+
+
+def _turns() -> Iterator[Breach]:
+    opener, before = messages.alias("opener"), messages.alias("before")
+    yield (
+        "messages whose turn begins nowhere",
+        sa.select(messages.c.id)
+        .outerjoin(opener, same_session(opener, messages) & (opener.c.seq == messages.c.turn))
+        .where(opener.c.turn.is_distinct_from(messages.c.turn)),
+    )
+    yield (
+        "messages whose turn lies before that of the message before",
+        sa.select(messages.c.id)
+        .join(before, same_session(before, messages) & (before.c.seq == messages.c.seq - 1))
+        .where(before.c.turn > messages.c.turn),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,6 +19,8 @@ from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.policy import AppendPolicy
 from anaphora.storage.tables import heads, jobs, sessions
 from anaphora.storage.upsert import insert_if_absent
+
+log = logging.getLogger("anaphora.jobs")
 
 _QUEUED, _RUNNING, _DONE, _FAILED = (state.value for state in JobState)
 #: word for word the condition of the partial index, so that what is done costs nothing
@@ -166,6 +169,9 @@ class SqlJobs:
         live = {(tenant, uid): (state, rearm) for tenant, uid, state, rearm in found}
         new = [job for row, job in wanted if (row.key.tenant, row.id) not in live]
         running = [key for key, (state, rearm) in live.items() if state == _RUNNING and not rearm]
+        for _, uid in live:
+            extra = {"event": "already_in_progress", "session_id": str(uid), "kind": kind.value}
+            log.debug("A %s job is in progress already for %s", kind.value, uid, extra=extra)
         if running:
             self._run(_REARM, [{"b_tenant": t, "b_uid": uid, "b_kind": kind.value} for t, uid in running])
         if not new:

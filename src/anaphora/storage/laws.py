@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 
@@ -11,6 +11,9 @@ from anaphora.services.maintenance import Check
 from anaphora.storage.tables import sessions
 
 _SHOWN = 3
+
+#: what is wrong, and a query for the ids of those with whom it is
+Breach: TypeAlias = tuple[str, sa.Select[Any]]
 
 
 def of_session(table: sa.FromClause) -> sa.ColumnElement[bool]:
@@ -31,7 +34,7 @@ class Law:
     name: str
     #: what is counted as looked at
     table: sa.FromClause
-    breaches: tuple[tuple[str, sa.Select[Any]], ...]
+    breaches: tuple[Breach, ...]
 
     def check(self, connection: sa.Connection) -> Check:
         """Look for breaches."""

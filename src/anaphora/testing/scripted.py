@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import anyio.lowlevel
@@ -61,7 +61,7 @@ class ScriptedChat:
         *,
         max_tokens: int,
         temperature: float,  # noqa: ARG002 - the port's
-    ) -> AsyncIterator[str]:
+    ) -> AsyncGenerator[str]:
         """The script's answer, word by word."""
         self.prompts.append(tuple(messages))
         await self.pause()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from uuid import UUID
 
 import anyio
 
-from anaphora.domain.jobs import Fence, Job, JobKind
+from anaphora.domain.jobs import Fence, Job, JobKind, JobState
 from anaphora.errors import AnaphoraError, LeaseLost, ModelUnavailable, StoreError
 from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.store import Store, Unit
@@ -89,9 +91,12 @@ class Worker:
             lambda unit: unit.jobs.candidates(now=now, lease_seconds=lease, with_model=self.with_model, limit=8)
         )
         for tenant, job_id in candidates:
-            job = await self.store.write(self._claiming(tenant, job_id))
+            # a claim on disk must come back to be released: cancelled between, it would hold its lease for nobody
+            with anyio.CancelScope(shield=True):
+                job = await self.store.write(self._claiming(tenant, job_id))
             if job is not None:
                 self.failpoint("worker.claimed")
+                _status(job, JobState.RUNNING)
                 return job
         return None
 
@@ -116,6 +121,8 @@ class Worker:
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await self.store.write(lambda unit: unit.jobs.release(fence, now=self.clock.now()))
+                self.failpoint("worker.released")
+            _status(job, JobState.QUEUED)
             raise
         if isinstance(error, LeaseLost):
             log.info("Job %s is not ours any more", job.id, extra={"event": "lease_lost", "job_id": str(job.id)})
@@ -148,6 +155,7 @@ class Worker:
             except StoreError as error:
                 log.warning("No heartbeat for job %s: %s", fence.job_id, error, extra={"event": "store_failed"})
                 continue
+            self.failpoint("worker.heartbeat")
             if not kept:
                 scope.cancel()
                 return
@@ -155,12 +163,14 @@ class Worker:
     async def _failed(self, job: Job, fence: Fence, error: Exception) -> None:
         reason = str(error) if isinstance(error, AnaphoraError) else f"unexpected {type(error).__name__}"
         if not isinstance(error, AnaphoraError):
-            log.error("Job %s failed unexpectedly", job.id, exc_info=error, extra={"event": "job_crashed"})
+            what = (job.id, type(error).__name__, _where(error))
+            log.error("Job %s failed unexpectedly: %s at %s", *what, extra={"event": "job_crashed"})
         reason = reason[:_MAX_REASON]
         now = self.clock.now()
         if job.attempt >= job.max_attempts:
             await self.store.write(lambda unit: self._give_up(unit, job, fence, reason))
             self.failpoint("worker.failed")
+            _status(job, JobState.FAILED)
             return
         asked = error.retry_after if isinstance(error, ModelUnavailable) else None
         chance = int.from_bytes(self.randomness(4), "big") / 2**32
@@ -168,8 +178,20 @@ class Worker:
         run_at = now + timedelta(seconds=delay)
         await self.store.write(lambda unit: unit.jobs.retry_later(fence, run_at=run_at, reason=reason, now=now))
         self.failpoint("worker.retry_planned")
+        _status(job, JobState.QUEUED)
         log.info("Job %s will be tried again in %.0f s", job.id, delay, extra={"event": "retry", "job_id": str(job.id)})
 
     def _give_up(self, unit: Unit, job: Job, fence: Fence, reason: str) -> None:
         if unit.jobs.fail(fence, reason=reason, now=self.clock.now()):
             self.handlers[job.kind].abandon(unit, job)
+
+
+def _status(job: Job, status: JobState) -> None:
+    extra = {"event": "status_changed", "job_id": str(job.id), "status": status.value}
+    log.debug("Job %s status updated to %s", job.id, status.value, extra=extra)
+
+
+def _where(error: Exception) -> str:
+    """The innermost places that the error passed; not its text, which may hold what was said."""
+    frames = traceback.extract_tb(error.__traceback__)[-4:]
+    return " < ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in reversed(frames))

@@ -148,12 +148,13 @@ def examine_library() -> Check:
 
 
 def _attempt(name: str, step: Callable[[], Check]) -> Check:
-    """The check; one that a damaged file does not allow has failed."""
+    """The check; one that damaged rows do not allow has failed."""
     try:
         with translated():
             return step()
-    except AnaphoraError as error:
-        return Check(id=name, name="could be checked", ok=False, detail=str(error))
+    except (AnaphoraError, ValueError) as error:
+        why = str(error) if isinstance(error, AnaphoraError) else f"a row cannot be read ({type(error).__name__})"
+        return Check(id=name, name="it can be checked", ok=False, detail=why)
 
 
 def _integrity(connection: sa.Connection) -> Check:

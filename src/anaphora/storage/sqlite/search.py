@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from uuid import UUID
@@ -21,12 +21,12 @@ import sqlalchemy as sa
 from anaphora.domain.keys import SessionKey
 from anaphora.ports.store import WordHit
 from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
-from anaphora.storage.tables import messages, sessions
+from anaphora.storage.tables import messages, metadata, sessions
 from anaphora.storage.words import Indexed, has_unspaced_script, rarity, weight
 
 #: which message a document of the full-text tables is. Those are made by hand in the migration; a session's
 #: documents are found by its scope, so that an append writes no second index that is ordered by session
-index_metadata = sa.MetaData()
+index_metadata = sa.MetaData(naming_convention=metadata.naming_convention)
 message_docs = sa.Table(
     "message_docs",
     index_metadata,
@@ -43,6 +43,8 @@ _TRIGRAM = 3
 #: candidates that are read and counted exactly, for each hit that was asked for
 _CANDIDATES_PER_HIT = 4
 _MIN_CANDIDATES = 64
+#: of a word that more messages of the scope have than this, one occurrence is as good as many
+_COUNTED_EXACTLY = 2_000
 _MARK = "\x01"
 
 _MAX_DOC = sa.select(sa.func.coalesce(sa.func.max(message_docs.c.doc), 0))
@@ -55,16 +57,19 @@ _DOCS_OF_SESSION = sa.text(
     " (SELECT rowid FROM message_words WHERE message_words MATCH :scope)"
     " AND tenant_id = :tenant AND session_uid = :uid"
 ).bindparams(sa.bindparam("uid", type_=sa.Uuid))
+_words = sa.table("message_words", sa.column("rowid", sa.Integer))
+_MATCHES = sa.literal_column("message_words").op("MATCH", return_type=sa.Boolean())
 _FORGET = (
     "DELETE FROM message_words WHERE rowid = ?",
     "DELETE FROM message_trigrams WHERE rowid = ?",
     "DELETE FROM message_docs WHERE doc = ?",
 )
-_HAVING = sa.text("SELECT rowid FROM message_words WHERE message_words MATCH :query").columns(rowid=sa.Integer)
-#: how often the words of the query occur: each occurrence is marked, and the marks are counted
+_HOW_MANY = sa.text("SELECT count(*) FROM message_words WHERE message_words MATCH :query")
+#: how often the words of the query occur: each occurrence is marked, and the marks are counted. The plus sign keeps
+#: SQLite from running the query anew for each document
 _COUNTS = sa.text(
     "SELECT rowid, length(highlight(message_words, 1, :mark, '')) - length(body) AS hits"
-    " FROM message_words WHERE message_words MATCH :query AND rowid IN :docs"
+    " FROM message_words WHERE message_words MATCH :query AND +rowid IN :docs"
 ).bindparams(sa.bindparam("docs", expanding=True), mark=_MARK)
 _TRIGRAM_MATCH = sa.text(
     "SELECT rowid, body FROM message_trigrams WHERE message_trigrams MATCH :query"
@@ -178,20 +183,43 @@ class FtsWords:
     ) -> dict[int, list[tuple[float, int]]]:
         """The most promising documents: for each its words' rarities and counts."""
         rarities: dict[str, float] = {}
-        promise: dict[int, float] = defaultdict(float)
+        exact: list[str] = []
         for term in _usable(terms):
             query = f"scope:{scope.token} AND body:{_quoted(term)}"
-            having = self._connection.execute(_HAVING, {"query": query}).scalars().all()
+            having = self._connection.execute(_HOW_MANY, {"query": query}).scalar_one()
             if having:
-                rarities[query] = rarity(documents, len(having))
-                for doc in having:
-                    promise[doc] += rarities[query]
-        best = nlargest(keep, promise, key=lambda doc: (promise[doc], doc))
-        found: dict[int, list[tuple[float, int]]] = defaultdict(list)
-        for query, rare in rarities.items():
-            for doc, hits in self._connection.execute(_COUNTS, {"query": query, "docs": best}):
-                found[doc].append((rare, max(1, hits)))
-        return found
+                rarities[query] = rarity(documents, having)
+                if having <= _COUNTED_EXACTLY:
+                    exact.append(query)
+        if not rarities:
+            return {}
+        best = self._most_promising(rarities, keep)
+        found = {doc: dict.fromkeys(queries, 1) for doc, queries in best.items()}
+        for query in exact:
+            for doc, hits in self._connection.execute(_COUNTS, {"query": query, "docs": list(best)}):
+                found[doc][query] = max(1, hits)
+        return {doc: [(rarities[q], hits) for q, hits in counted.items()] for doc, counted in found.items()}
+
+    def _most_promising(self, rarities: Mapping[str, float], keep: int) -> dict[int, list[str]]:
+        """The documents whose words are rarest together, each with the queries that it answers."""
+        queries = list(rarities)
+        answers = sa.union_all(
+            *(
+                sa.select(
+                    _words.c.rowid.label("doc"), sa.literal(rarities[query]).label("rare"), sa.literal(at).label("at")
+                ).where(_MATCHES(sa.literal(query)))
+                for at, query in enumerate(queries)
+            )
+        ).subquery()
+        promise = sa.func.sum(answers.c.rare)
+        which = sa.func.group_concat(answers.c.at)
+        rows = self._connection.execute(
+            sa.select(answers.c.doc, which)
+            .group_by(answers.c.doc)
+            .order_by(promise.desc(), answers.c.doc.desc())
+            .limit(keep)
+        )
+        return {doc: [queries[int(at)] for at in which.split(",")] for doc, which in rows}
 
     def _by_trigrams(
         self, scope: _Scope, strings: Sequence[str], documents: int, keep: int

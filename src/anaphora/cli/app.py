@@ -1,0 +1,213 @@
+"""The commands: their names, where they are, and what the list of commands says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+import typer
+
+import anaphora
+from anaphora.cli.lazy import Entry, LazyGroup
+from anaphora.cli.logs import logging_to_stderr
+from anaphora.cli.options import Verbose
+
+
+class Root(LazyGroup):
+    """The commands of `anaphora`."""
+
+    table: ClassVar[Mapping[str, Entry]] = {
+        "demo": Entry(
+            module="demo",
+            function="demo",
+            help="Show a long conversation with and without memory, step by step.",
+            example="anaphora demo",
+        ),
+        "chat": Entry(
+            module="chat",
+            function="chat",
+            help="Talk to an agent that remembers.",
+            example="anaphora chat alice",
+        ),
+        "import": Entry(
+            module="importing",
+            function="import_file",
+            help="Import conversations from a file: OpenAI-style, ShareGPT or LoCoMo.",
+            example="anaphora import chats.jsonl --user alice",
+        ),
+        "context": Entry(
+            module="reading",
+            function="context",
+            help="Show the prompt that a model would get, and what it leaves out.",
+            example='anaphora context --user alice --session 1 --query "What can I cook tonight?" --explain',
+        ),
+        "history": Entry(
+            module="reading",
+            function="history",
+            help="Show the newest messages of a session.",
+            example="anaphora history --user alice --session 1 --limit 20",
+        ),
+        "search": Entry(
+            module="reading",
+            function="search",
+            help="Find messages by their words.",
+            example="anaphora search peanuts --user alice",
+        ),
+        "reset": Entry(
+            module="managing",
+            function="reset",
+            help="Delete a session's messages and everything made of them.",
+            example="anaphora reset --user alice --session 1",
+        ),
+        "rebuild": Entry(
+            module="managing",
+            function="rebuild",
+            help="Make the summaries of a session anew from its messages.",
+            example="anaphora rebuild 1 --user alice --wait",
+        ),
+        "worker": Entry(
+            module="working",
+            function="worker",
+            help="Work on queued jobs until told to stop.",
+            example="anaphora worker --drain",
+        ),
+        "migrate": Entry(
+            module="operating",
+            function="migrate",
+            help="Bring a database to the newest schema.",
+            example="anaphora migrate --db anaphora.db",
+        ),
+        "doctor": Entry(
+            module="operating",
+            function="doctor",
+            help="Check a database against the promises of Anaphora.",
+            example="anaphora doctor --json",
+        ),
+    }
+
+
+class Summaries(LazyGroup):
+    """The commands of `anaphora summaries`."""
+
+    table: ClassVar[Mapping[str, Entry]] = {
+        "list": Entry(
+            module="summaries",
+            function="list_summaries",
+            help="List versions and the work on the next ones.",
+            example="anaphora summaries list --user alice --session 1 --chain",
+        ),
+        "show": Entry(
+            module="summaries",
+            function="show",
+            help="Show one version, point by point.",
+            example="anaphora summaries show 3 --user alice --session 1",
+        ),
+        "diff": Entry(
+            module="summaries",
+            function="diff",
+            help="Show what changed between two versions.",
+            example="anaphora summaries diff 2 3 --user alice --session 1",
+        ),
+        "stats": Entry(
+            module="summaries",
+            function="stats",
+            help="Show how many summaries were made, how, and how long they took.",
+            example="anaphora summaries stats",
+        ),
+    }
+
+
+class Jobs(LazyGroup):
+    """The commands of `anaphora jobs`."""
+
+    table: ClassVar[Mapping[str, Entry]] = {
+        "list": Entry(
+            module="managing",
+            function="list_jobs",
+            help="List background work, newest first.",
+            example="anaphora jobs list --stuck 5m",
+        ),
+        "retry": Entry(
+            module="managing",
+            function="retry",
+            help="Queue failed jobs again: one by its id, or all.",
+            example="anaphora jobs retry",
+        ),
+    }
+
+
+class Sessions(LazyGroup):
+    """The commands of `anaphora sessions`."""
+
+    table: ClassVar[Mapping[str, Entry]] = {
+        "list": Entry(
+            module="managing",
+            function="list_sessions",
+            help="List sessions, the last used first.",
+            example="anaphora sessions list --user alice",
+        ),
+    }
+
+
+class Models(LazyGroup):
+    """The commands of `anaphora models`."""
+
+    table: ClassVar[Mapping[str, Entry]] = {
+        "list": Entry(
+            module="models",
+            function="list_models",
+            help="Show which models are configured and which files are here.",
+            example="anaphora models list",
+        ),
+        "pull": Entry(
+            module="models",
+            function="pull",
+            help="Fetch the files of the local embedder (35 MB, once).",
+            example="anaphora models pull",
+        ),
+    }
+
+
+app = typer.Typer(
+    name="anaphora",
+    cls=Root,
+    help="Memory for conversational agents: it keeps every message, keeps the prompt small, and brings back what "
+    "matters.",
+    epilog="Settings: flags over ANAPHORA_* variables over anaphora.toml (or the file that ANAPHORA_CONFIG names).",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def root(
+    ctx: typer.Context,
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+    verbose: Verbose = 0,
+) -> None:
+    """Print the version, or help where no command is given."""
+    ctx.with_resource(logging_to_stderr(verbose))
+    if version:
+        typer.echo(f"anaphora {anaphora.__version__}")
+    elif ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+
+
+def _group(name: str, cls: type[LazyGroup], summary: str) -> None:
+    group = typer.Typer(cls=cls, help=summary, rich_markup_mode=None, invoke_without_command=True)
+
+    @group.callback()
+    def show_help(ctx: typer.Context) -> None:
+        if ctx.invoked_subcommand is None:
+            typer.echo(ctx.get_help())
+
+    app.add_typer(group, name=name, help=summary)
+
+
+_group("summaries", Summaries, "Look into summaries: versions, points, differences, figures.")
+_group("sessions", Sessions, "List sessions.")
+_group("jobs", Jobs, "Look after background work.")
+_group("models", Models, "See and fetch models.")

@@ -1,0 +1,117 @@
+"""`anaphora import`: other people's chat files into the log."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from anaphora.bootstrap import Services
+from anaphora.cli.options import Agent, AsJson, Db, Strategy, Tenant
+from anaphora.cli.output import emit, plural, say
+from anaphora.cli.running import Access, run, settings_from
+from anaphora.domain.keys import SessionKey
+from anaphora.domain.messages import Message, NewMessage, Receipt
+from anaphora.services.importing import formats
+from anaphora.services.importing.run import ImportReport, IntoLog, import_conversations
+from anaphora.services.importing.run import Progress as Report
+
+
+def import_file(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON or JSON lines.")],
+    *,
+    format_name: Annotated[
+        str, typer.Option("--format", metavar="NAME", help="auto, openai, sharegpt or locomo.")
+    ] = "auto",
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="NAME", help="Whose conversations they are, if the file is silent.")
+    ] = None,
+    agent: Agent = None,
+    strategy: Strategy = None,
+    db: Db = None,
+    tenant: Tenant = None,
+    as_json: AsJson = False,
+) -> None:
+    """Import conversations from a file: OpenAI-style, ShareGPT or LoCoMo.
+
+    Importing again appends only what is new; an import that was interrupted goes on where it stopped. No worker runs:
+    the summaries are made by `anaphora worker`, or while you chat.
+    """
+    settings = settings_from(db, tenant=tenant, agent=agent, strategy=strategy)
+    conversations = formats.read(file, format_name)
+
+    async def work(services: Services) -> tuple[ImportReport, int]:
+        with _progress(file) as progress:
+            report = await import_conversations(
+                _Log(IntoLog(services.ingest), strategy),
+                conversations,
+                default_user=user,
+                agent=settings.agent,
+                tenant=settings.tenant,
+                progress=progress,
+            )
+        return report, await services.jobs.live()
+
+    report, jobs = run(work, settings, Access.CREATE)
+    if as_json:
+        counts = {
+            "conversations": report.conversations,
+            "sessions": report.sessions,
+            "messages": report.messages,
+        }
+        emit(counts, as_given=True)
+        return
+    held = f" ({plural(report.held, 'message')} already there)" if report.held else ""
+    say(
+        f"Imported {plural(report.messages, 'message')} of {plural(report.sessions, 'session')} in "
+        f"{plural(report.conversations, 'conversation')}{held}."
+    )
+    if jobs:
+        say(f"{plural(jobs, 'job')} queued: `anaphora worker` works on them.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """The log, where new sessions get the strategy that was asked for."""
+
+    log: IntoLog
+    strategy: str | None
+
+    async def append(
+        self,
+        key: SessionKey,
+        messages: Sequence[NewMessage],
+        *,
+        turns: str,
+        source: str,
+        idempotency_key: str | None,
+    ) -> Receipt:
+        return await self.log.service.append(
+            key, messages, turns=turns, source=source, idempotency_key=idempotency_key, strategy=self.strategy
+        )
+
+    async def imported(self, key: SessionKey, source: str, *, upto: int | None = None) -> Message | None:
+        return await self.log.imported(key, source, upto=upto)
+
+
+@contextmanager
+def _progress(file: Path) -> Iterator[Report | None]:
+    """A bar on stderr, if somebody looks at it. How much is to come is not known: files are read as they are needed."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[done]}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(file.name, total=None, done="")
+
+        def show(report: ImportReport) -> None:
+            bar.update(task, done=f"{plural(report.messages, 'message')}, {plural(report.sessions, 'session')}")
+
+        yield show

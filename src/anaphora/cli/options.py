@@ -1,0 +1,59 @@
+"""Options that commands share, and how their values are read."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+import typer
+
+_DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m|h|d)?")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
+_MAX_SECONDS = 10 * 365 * 86400.0
+
+
+def duration(text: str | float) -> float:
+    """Seconds in a duration such as `30s`, `5m`, `2h`, `1d` or `90` (seconds)."""
+    if isinstance(text, float):
+        return text
+    found = _DURATION.fullmatch(text.strip().lower())
+    seconds = float(found["number"]) * _SECONDS[found["unit"]] if found else -1.0
+    if not 0 <= seconds <= _MAX_SECONDS:
+        raise typer.BadParameter(f"{text!r} is not a duration: write 30s, 5m, 2h or 1d")
+    return seconds
+
+
+Db = Annotated[str | None, typer.Option("--db", metavar="PATH", help="The database file; else ./anaphora.db.")]
+Tenant = Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Whose store, where several share one.")]
+Agent = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="With which agent; else `default`.")]
+AnyAgent = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only with this agent.")]
+User = Annotated[str, typer.Option("--user", metavar="NAME", help="Whose memory.")]
+AnyUser = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Only of this user.")]
+SessionName = Annotated[str, typer.Option("--session", metavar="NAME", help="Which of the user's conversations.")]
+AnySession = Annotated[str | None, typer.Option("--session", metavar="NAME", help="Only this conversation.")]
+Strategy = Annotated[
+    str | None,
+    typer.Option("--strategy", metavar="NAME", help="How new sessions are summarised; else rolling_pairs."),
+]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", help="How many at most.")]
+Timeout = Annotated[
+    float,
+    typer.Option(
+        "--timeout",
+        parser=duration,
+        metavar="DURATION",
+        show_default="5m",
+        help="How long to wait at most, such as 30s.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Verbose = Annotated[
+    int,
+    typer.Option(
+        "-v",
+        "--verbose",
+        count=True,
+        show_default=False,
+        help="Log to stderr, ids and numbers only; -vv for more.",
+    ),
+]

@@ -1,0 +1,171 @@
+"""`anaphora worker`: background work beside other processes on the same database."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Final
+
+import anyio
+import anyio.abc
+import typer
+
+from anaphora.bootstrap import Services
+from anaphora.cli.options import AsJson, Db, Timeout
+from anaphora.cli.output import emit, note, plural
+from anaphora.cli.running import Access, database_path, run, settings_from
+from anaphora.domain.jobs import Job, JobKind, JobState
+from anaphora.domain.keys import SessionKey
+from anaphora.errors import InvalidInput
+from anaphora.memory import GRACE
+from anaphora.worker.loop import Worker
+
+_LIVE: Final = (JobState.QUEUED, JobState.RUNNING)
+#: longest sleep between two looks at the queue while draining, in seconds
+_LOOK: Final = 0.5
+_MAX_CONCURRENCY: Final = 32
+
+
+def worker(
+    *,
+    once: Annotated[bool, typer.Option("--once", help="Do one job, if one is due, and end.")] = False,
+    drain: Annotated[bool, typer.Option("--drain", help="End when nothing is left to do.")] = False,
+    timeout: Timeout = 300.0,
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", metavar="N", help="How many jobs at once: useful with a remote model.")
+    ] = 1,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> None:
+    """Work on queued jobs until told to stop (Ctrl-C or SIGTERM): work in hand gets 5 seconds, then goes back.
+
+    With --drain it ends when nothing is due, waiting for planned retries up to --timeout; the exit code is 1 if some
+    are left then. Any number of workers may share a database.
+    """
+    if once and drain:
+        raise InvalidInput("--once does one job, --drain all of them: give one of the two")
+    if not 1 <= concurrency <= _MAX_CONCURRENCY:
+        raise InvalidInput(f"--concurrency must be between 1 and {_MAX_CONCURRENCY}")
+    settings = settings_from(db)
+    path = database_path(settings)
+
+    async def work(services: Services) -> Tally:
+        crew = Crew(services, size=1 if once else concurrency)
+        if not (once or drain):
+            model = services.settings.memory_model_for().model
+            note(f"Working on {path}, {f'with {model}' if model else 'extractively: no model is set'}. Ctrl-C ends.")
+        return await crew.work(once=once, drain=drain, timeout=timeout)
+
+    tally = run(work, settings, Access.WRITE)
+    if as_json:
+        emit({"done": tally.done, "failed": tally.failed, "waiting": tally.waiting})
+    else:
+        note(f"{plural(tally.done, 'job')} done, {tally.failed:,} not.")
+    if drain and tally.waiting and not tally.told_to_stop:
+        note(f"{plural(tally.waiting, 'job')} still waiting after {timeout:g} s: run it again later.")
+        raise typer.Exit(1)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a crew did."""
+
+    done: int = 0
+    failed: int = 0
+    #: jobs that are left, due or not
+    waiting: int = 0
+    told_to_stop: bool = False
+
+
+class Crew:
+    """Workers side by side, ended by a signal or by running out of work."""
+
+    def __init__(self, services: Services, *, size: int = 1) -> None:
+        self._services = services
+        self._tally = Tally()
+        self._stopping = anyio.Event()
+        owner = services.worker.owner
+        self._members: Sequence[Worker] = [
+            replace(services.worker, owner=f"{owner}-{number}", on_event=self._report) for number in range(size)
+        ]
+
+    async def work(self, *, once: bool = False, drain: bool = False, timeout: float = 0.0) -> Tally:
+        """Work in one of three ways: one job, until nothing is left, or until told to stop."""
+        async with anyio.create_task_group() as group:
+            with anyio.CancelScope() as scope:
+                await group.start(self._obey_signals, scope)
+                async with anyio.create_task_group() as members:
+                    for member in self._members:
+                        if once:
+                            members.start_soon(member.step)
+                        elif drain:
+                            members.start_soon(self._drain, member, timeout)
+                        else:
+                            members.start_soon(member.run, self._stopping)
+            group.cancel_scope.cancel()
+        self._tally.waiting = await self._left()
+        return self._tally
+
+    async def _drain(self, member: Worker, timeout: float) -> None:
+        with anyio.move_on_after(timeout):
+            while not self._stopping.is_set():
+                if await member.step():
+                    continue
+                if not await self._left():
+                    return
+                await self._services.store.wait_for_work(_LOOK)
+
+    async def _left(self) -> int:
+        """Jobs that this process could do, now or later."""
+        with_model = self._services.jobs.with_model
+        return await self._services.store.read(lambda unit: unit.jobs.due_count(now=None, with_model=with_model))
+
+    async def _obey_signals(self, scope: anyio.CancelScope, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+        """The first signal lets the job in hand finish within the grace, the second does not."""
+        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+            task_status.started()
+            async with anyio.create_task_group() as group:
+                async for _ in signals:
+                    if self._stopping.is_set():
+                        break
+                    self._tally.told_to_stop = True
+                    self._stopping.set()
+                    group.start_soon(_cancel_after, scope, GRACE)
+                scope.cancel()
+                group.cancel_scope.cancel()
+
+    def _report(self, job: Job, ok: bool) -> None:  # noqa: FBT001 - as the worker calls it
+        if ok:
+            self._tally.done += 1
+        else:
+            self._tally.failed += 1
+        how = "done" if ok else "did not work, see `anaphora jobs list`"
+        note(f"{job.kind} {job.key.user}/{job.key.agent}/{job.key.session} attempt {job.attempt}: {how}")
+
+
+async def finish_rebuild(services: Services, key: SessionKey, *, timeout: float) -> Job | None:
+    """Work until the rebuild of a session has ended, or the time is over; its newest job, if there is one."""
+
+    async def newest() -> Job | None:
+        row = await services.sessions.find(key)
+        if row is None:
+            return None
+        jobs = await services.store.read(lambda unit: unit.jobs.list(key.tenant, session_id=row.id, limit=50))
+        return next((job for job in jobs if job.kind is JobKind.REBUILD), None)
+
+    with anyio.move_on_after(timeout):
+        while True:
+            job = await newest()
+            if job is None or job.state not in _LIVE:
+                return job
+            if job.needs_model and not services.jobs.with_model:
+                return job
+            if not await services.worker.step():
+                await services.store.wait_for_work(_LOOK)
+    return await newest()
+
+
+async def _cancel_after(scope: anyio.CancelScope, seconds: float) -> None:
+    await anyio.sleep(seconds)
+    scope.cancel()
