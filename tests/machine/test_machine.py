@@ -19,9 +19,16 @@ CI = settings(
 
 
 class RollingPairsMachine(AnaphoraMachine):
-    """The default strategy, with summaries large enough that canaries survive every merge."""
+    """The default strategy, with room for everything that an honest model says."""
 
     options = {"rolling_pairs": {"summary_max_tokens": 600}}  # noqa: RUF012 - read only
+
+
+class TightSummariesMachine(AnaphoraMachine):
+    """The default strategy, with summaries so small that points are merged and dropped all the time."""
+
+    options = {"rolling_pairs": {"summary_max_tokens": 160}}  # noqa: RUF012 - read only
+    roomy = False
 
 
 class SlidingWindowMachine(AnaphoraMachine):
@@ -45,7 +52,7 @@ class Seed004Machine(CoverageMachine):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("machine", [RollingPairsMachine, SlidingWindowMachine])
+@pytest.mark.parametrize("machine", [RollingPairsMachine, TightSummariesMachine, SlidingWindowMachine])
 def test_nothing_is_ever_silently_forgotten(machine: type[AnaphoraMachine]) -> None:
     run_state_machine_as_test(machine, settings=CI)  # type: ignore[no-untyped-call]
 

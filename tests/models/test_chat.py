@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 import traceback
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
@@ -66,7 +67,15 @@ def server(running: ScriptedModelServer) -> ScriptedModelServer:
 
 @pytest.fixture
 async def chat(server: ScriptedModelServer) -> AsyncIterator[PydanticAIChat]:
-    model = PydanticAIChat.from_name(NAME, base_url=server.base_url, api_key=KEY, timeout=0.4)
+    model = PydanticAIChat.from_name(NAME, base_url=server.base_url, api_key=KEY, timeout=30)
+    yield model
+    await model.aclose()
+
+
+@pytest.fixture
+async def hurried(server: ScriptedModelServer) -> AsyncIterator[PydanticAIChat]:
+    """A model that is given little time."""
+    model = PydanticAIChat.from_name(NAME, base_url=server.base_url, api_key=KEY, timeout=0.3)
     yield model
     await model.aclose()
 
@@ -161,21 +170,14 @@ async def test_a_fault_of_the_server_or_a_rate_limit_may_be_tried_again(
 
 
 @WAYS
-@pytest.mark.parametrize("seconds", [7, 0.5])
-async def test_a_rate_limit_says_how_long_to_wait(
-    server: ScriptedModelServer, chat: PydanticAIChat, ask: Any, seconds: float
+@pytest.mark.parametrize("seconds", [7, 0.5, None])
+async def test_a_rate_limit_says_how_long_to_wait_if_the_server_does(
+    server: ScriptedModelServer, chat: PydanticAIChat, ask: Any, seconds: float | None
 ) -> None:
     server.fault = faults.RateLimited(seconds)
     with pytest.raises(ModelUnavailable) as caught:
         await ask(chat)
     assert caught.value.retry_after == seconds
-
-
-async def test_a_rate_limit_without_a_time_names_none(server: ScriptedModelServer, chat: PydanticAIChat) -> None:
-    server.fault = faults.RateLimited()
-    with pytest.raises(ModelUnavailable) as caught:
-        await plain(chat)
-    assert caught.value.retry_after is None
 
 
 @WAYS
@@ -220,31 +222,33 @@ async def test_a_server_that_is_not_there_may_be_tried_again(ask: Any) -> None:
 
 @WAYS
 async def test_a_silent_server_is_given_up_at_the_deadline(
-    server: ScriptedModelServer, chat: PydanticAIChat, ask: Any
+    server: ScriptedModelServer, hurried: PydanticAIChat, ask: Any
 ) -> None:
     server.fault = faults.Timeout()
-    with anyio.fail_after(2), pytest.raises(ModelUnavailable, match=r"0\.4 s"):
-        await ask(chat)
+    with anyio.fail_after(5), pytest.raises(ModelUnavailable, match=r"0\.3 s"):
+        await ask(hurried)
 
 
 @pytest.mark.parametrize("ask", [plain, with_schema])
-@pytest.mark.parametrize("fault", [faults.SlowDrip(0.15), faults.EndlessStream()])
+@pytest.mark.parametrize("fault", [faults.SlowDrip(0.2), faults.EndlessStream()])
 async def test_an_answer_that_drips_is_cut_by_the_deadline_of_the_whole_call(
-    server: ScriptedModelServer, chat: PydanticAIChat, ask: Any, fault: Fault
+    server: ScriptedModelServer, hurried: PydanticAIChat, ask: Any, fault: Fault
 ) -> None:
     server.fault = fault
-    with anyio.fail_after(2), pytest.raises(ModelUnavailable, match=r"0\.4 s"):
-        await ask(chat)
+    with anyio.fail_after(5), pytest.raises(ModelUnavailable, match=r"0\.3 s"):
+        await ask(hurried)
 
 
-async def test_a_stream_may_take_longer_than_the_deadline_but_no_pause_in_it(
-    server: ScriptedModelServer, chat: PydanticAIChat
-) -> None:
-    server.fault = faults.SlowDrip(0.1)
+async def test_a_stream_may_take_longer_than_the_deadline_but_no_pause_in_it(server: ScriptedModelServer) -> None:
+    chat = PydanticAIChat.from_name(NAME, base_url=server.base_url, timeout=1)
+    server.fault = faults.SlowDrip(0.15)
+    begin = time.monotonic()
     assert await streamed(chat) == "You said: What is the answer to everything?"
-    server.fault = faults.SlowDrip(0.7)
-    with pytest.raises(ModelUnavailable, match=r"0\.4 s"):
+    assert time.monotonic() - begin > 1
+    server.fault = faults.SlowDrip(30)
+    with anyio.fail_after(5), pytest.raises(ModelUnavailable, match="1 s"):
         await streamed(chat)
+    await chat.aclose()
 
 
 async def test_a_stream_that_never_stops_is_cut(server: ScriptedModelServer, chat: PydanticAIChat) -> None:

@@ -57,6 +57,12 @@ def test_a_name_that_cannot_work_says_what_to_do(name: str, options: dict[str, A
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
+def test_an_empty_key_in_the_environment_is_a_missing_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    with pytest.raises(ConfigError, match="set OPENAI_API_KEY"):
+        PydanticAIChat.from_name("openai:gpt-4.1-mini")
+
+
 @pytest.mark.parametrize(
     "name",
     ["openai:gpt-4.1-mini", "openai:gpt-5", "openai:o4-mini", "openai:qwen/qwen3-8b", "ollama:qwen3", "azure:mine"],
@@ -64,7 +70,7 @@ def test_a_name_that_cannot_work_says_what_to_do(name: str, options: dict[str, A
 async def test_models_of_other_kinds_and_families_are_asked_without_a_warning(
     server: ScriptedModelServer, name: str
 ) -> None:
-    chat = PydanticAIChat.from_name(name, base_url=server.base_url, api_key=KEY, timeout=2)
+    chat = PydanticAIChat.from_name(name, base_url=server.base_url, api_key=KEY, timeout=30)
     for schema in (None, SCHEMA):
         assert (await chat.complete(PROMPT, schema=schema, max_tokens=100, temperature=0)).text
     assert server.requests[0].body["model"] == name.partition(":")[2]
@@ -75,7 +81,7 @@ async def test_openai_itself_is_asked_through_chat_completions(
     server: ScriptedModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-    chat = PydanticAIChat.from_name("openai:gpt-5", api_key=KEY, timeout=2)
+    chat = PydanticAIChat.from_name("openai:gpt-5", api_key=KEY, timeout=30)
     assert (await chat.complete(PROMPT, schema=SCHEMA, max_tokens=100, temperature=0)).text == '{"done": true}'
     await chat.aclose()
     (request,) = server.requests

@@ -27,7 +27,9 @@ def real_model_url() -> Iterator[str]:
     params.port = 0
     params.n_ctx = 4096
     params.n_parallel = 2
-    params.cpuparams.n_threads = 2
+    # its threads spin while they wait: two of them crawl on a busy machine
+    params.cpuparams.n_threads = 1
+    params.cpuparams_batch.n_threads = 1
     params.verbosity = -1
     server = llama.Server(params)
     yield f"{server.listening_address}/v1"

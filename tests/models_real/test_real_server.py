@@ -28,7 +28,7 @@ PROMPT = (
 
 @pytest.fixture
 async def chat(real_model_url: str) -> AsyncIterator[PydanticAIChat]:
-    model = PydanticAIChat.from_name(NAME, base_url=real_model_url, timeout=60)
+    model = PydanticAIChat.from_name(NAME, base_url=real_model_url, timeout=110)
     yield model
     await model.aclose()
 

@@ -148,7 +148,7 @@ async def test_a_late_worker_changes_nothing(tmp_path: Path) -> None:
         await store.append(append("a"))
         late = fence_of(await claimed(store))
         current = fence_of(await claimed(store, owner="w2", now=after(LEASE)))
-        await refuses(store, late)
+        await check_refused(store, late)
         assert await store.read(lambda unit: unit.jobs.holds(current))
 
 
@@ -157,10 +157,10 @@ async def test_a_worker_from_before_a_reset_changes_nothing(tmp_path: Path) -> N
         await store.append(append("a"))
         late = fence_of(await claimed(store))
         await store.write(lambda unit: unit.sessions.reset("t", late.session_id, now=NOW))
-        await refuses(store, late)
+        await check_refused(store, late)
         await store.append(append("new life"))
         await claimed(store)
-        await refuses(store, late)
+        await check_refused(store, late)
 
 
 async def test_the_fence_breaks_when_the_epoch_was_raised_though_the_job_still_runs(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ async def test_the_fence_breaks_when_the_epoch_was_raised_though_the_job_still_r
         assert not await store.read(lambda unit: unit.jobs.holds(raised))
 
 
-async def refuses(store: SqliteStore, fence: Fence) -> None:
+async def check_refused(store: SqliteStore, fence: Fence) -> None:
     before = await store.read(lambda unit: unit.jobs.list("t"))
     assert not await store.read(lambda unit: unit.jobs.holds(fence))
     changes: tuple[Callable[[Unit], bool], ...] = (
@@ -323,15 +323,19 @@ async def test_waiting_for_work_ends_when_a_job_was_planned(tmp_path: Path) -> N
 async def test_work_planned_just_before_the_wait_is_not_missed(tmp_path: Path) -> None:
     async with opened(tmp_path / "m.db", planner=always) as store:
         await store.append(append("a"))
-        await asyncio.wait_for(store.wait_for_work(60), 5)
+        waiting = asyncio.ensure_future(store.wait_for_work(60))
+        await asyncio.wait([waiting], timeout=5)
+        assert waiting.done()
 
 
 async def test_work_of_another_process_is_noticed(tmp_path: Path) -> None:
     async with opened(tmp_path / "m.db") as store, opened(tmp_path / "m.db", planner=always) as other:
         waiting = asyncio.ensure_future(store.wait_for_work(60))
         await asyncio.sleep(0.05)
+        assert not waiting.done()
         await other.append(append("a"))
-        await asyncio.wait_for(waiting, 5)
+        await asyncio.wait([waiting], timeout=5)
+        assert waiting.done()
 
 
 async def test_waiting_for_work_ends_at_the_time_out_and_when_the_store_closes(tmp_path: Path) -> None:
@@ -339,5 +343,7 @@ async def test_waiting_for_work_ends_at_the_time_out_and_when_the_store_closes(t
         await asyncio.wait_for(store.wait_for_work(0.01), 5)
         waiting = asyncio.ensure_future(store.wait_for_work(60))
         await asyncio.sleep(0.05)
+        assert not waiting.done()
         await store.close()
-        await asyncio.wait_for(waiting, 5)
+        await asyncio.wait([waiting], timeout=5)
+        assert waiting.done()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -141,8 +141,8 @@ asyncio.run(main())
 
 
 async def test_on_a_read_only_disk_writing_is_refused_and_reading_works() -> None:
-    folder = Path(f"/tmp/anaphora-read-only-{os.getpid()}")  # noqa: S108 - a folder that other users can reach
-    folder.mkdir()
+    folder = Path(tempfile.mkdtemp())  # unlike tmp_path, other users can reach it
+    folder.chmod(0o755)
     try:
         async with opened(folder / "m.db") as store:
             await store.append(append("a"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from anaphora.domain.keys import SeqRange
 from anaphora.ports.store import Unit
 from anaphora.storage import jobs, keyed, messages, migrations, sessions, summaries, tables
 from anaphora.storage.migrations import run
-from anaphora.storage.sqlite.engine import Database, Durability
+from anaphora.storage.sqlite.engine import Database, Durability, raw
 from anaphora.storage.sqlite.opening import open_writer
 from anaphora.storage.sqlite.search import index_metadata
 
@@ -152,11 +151,8 @@ async def test_no_statement_of_the_hot_paths_reads_a_whole_table(tmp_path: Path)
         @sa.event.listens_for(connection, "before_cursor_execute")
         def explain(_c: Any, _cursor: Any, statement: str, parameters: Any, _x: Any, many: bool) -> None:
             if statement.startswith(("SELECT", "UPDATE", "DELETE")):
-                explained = sqlite3.Connection.execute(
-                    connection.connection.driver_connection,  # type: ignore[arg-type]
-                    f"EXPLAIN QUERY PLAN {statement}",
-                    parameters[0] if many else parameters,
-                )
+                given = parameters[0] if many else parameters
+                explained = raw(connection).execute(f"EXPLAIN QUERY PLAN {statement}", given)
                 plans.extend(f"{row[3]} IN {statement[:60]!r}" for row in explained)
 
         def hot(unit: Unit) -> None:

@@ -1,0 +1,131 @@
+"""`anaphora summaries`: versions, chains, differences, figures."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from tests.cli.conftest import Run
+
+from anaphora.cli.summary_diff import Words, words
+
+ALICE = ("--user", "alice", "--session", "1")
+
+
+def test_work_on_a_first_version_is_listed_as_processing(run: Run, imported: Path) -> None:
+    assert imported.exists()
+    (entry,) = run("summaries", "list", *ALICE, "--json").document["summaries"]
+    assert (entry["status"], entry["version"], entry["kind"]) == ("processing", None, "summarise")
+    assert "processing" in run("summaries", "list", *ALICE).out
+
+
+def test_versions_are_listed_newest_first_with_the_one_that_is_served(run: Run, chain: Path) -> None:
+    assert chain.exists()
+    entries = run("summaries", "list", *ALICE, "--json").document["summaries"]
+    versions = [entry["version"] for entry in entries]
+    assert versions == sorted(versions, reverse=True)
+    assert len(versions) >= 2
+    assert [entry["served"] for entry in entries] == [True, *[False] * (len(entries) - 1)]
+    assert {entry["status"] for entry in entries} == {"completed"}
+
+
+def test_a_chain_shows_what_each_version_carried_on_from(run: Run, chain: Path) -> None:
+    assert chain.exists()
+    entries = run("summaries", "list", *ALICE, "--chain", "--json").document["summaries"]
+    for newer, older in pairwise(entries):
+        assert newer["base_id"] == older["id"]
+        assert newer["base_version"] == older["version"]
+        assert newer["new_range"] == [older["range"][1], newer["range"][1]]
+        assert newer["window"] == newer["range"][1] - newer["range"][0]
+    assert entries[-1]["base_version"] is None
+    assert "base end" in run("summaries", "list", *ALICE, "--chain").out
+
+
+def test_a_chain_that_is_cut_by_the_limit_still_names_its_base(run: Run, chain: Path) -> None:
+    assert chain.exists()
+    (entry,) = run("summaries", "list", *ALICE, "--chain", "--limit", "1", "--json").document["summaries"]
+    assert entry["base_version"] == entry["version"] - 1
+
+
+def test_of_several_sessions_the_newest_version_of_each_is_listed(run: Run, chain: Path) -> None:
+    assert chain.exists()
+    everybody = run("summaries", "list", "--all-users", "--json").document["summaries"]
+    assert {(entry["user"], entry["session"]) for entry in everybody} == {("alice", "1"), ("alice", "2"), ("bob", "1")}
+    assert len(everybody) == 3
+    alice = run("summaries", "list", "--user", "alice", "--json").document["summaries"]
+    assert {entry["user"] for entry in alice} == {"alice"}
+    assert len(run("summaries", "list", "--user", "alice", "--chain", "--json").document["summaries"]) > len(alice)
+
+
+@pytest.mark.parametrize("words_", [(), ("--user", "alice", "--all-users"), ("--session", "1", "--all-users")])
+def test_it_must_be_said_whose_summaries(words_: tuple[str, ...], run: Run, imported: Path) -> None:
+    assert imported.exists()
+    done = run("summaries", "list", *words_)
+    assert done.code == 2
+    assert "--user" in done.complaint
+
+
+def test_a_version_is_shown_by_number_by_id_or_as_the_latest(run: Run, chain: Path) -> None:
+    assert chain.exists()
+    latest = run("summaries", "show", *ALICE, "--json").document
+    assert latest == run("summaries", "show", str(latest["version"]), *ALICE, "--json").document
+    assert latest == run("summaries", "show", latest["id"], *ALICE, "--json").document
+    assert latest == run("summaries", "show", f"v{latest['version']}", *ALICE, "--json").document
+    at = latest["range"][0]
+    for point in latest["points"]:
+        assert point["range"][0] == at
+        at = point["range"][1]
+    assert at == latest["range"][1]
+    assert latest["points"][0]["text"] in run("summaries", "show", *ALICE).out
+
+
+@pytest.mark.parametrize(
+    ("version", "code"), [("99", 1), ("0", 1), ("three", 2), (str(UUID(int=7)), 1), ("-1", 2), ("1" * 40, 2)]
+)
+def test_a_version_that_is_not_there_is_said_so(version: str, code: int, run: Run, chain: Path) -> None:
+    assert chain.exists()
+    done = run("summaries", "show", *ALICE, "--", version)
+    assert done.code == code
+    assert done.complaint
+
+
+def test_a_difference_tells_which_points_came_and_went(run: Run, chain: Path) -> None:
+    assert chain.exists()
+    found = run("summaries", "diff", "1", "2", *ALICE, "--json").document
+    old = run("summaries", "show", "1", *ALICE, "--json").document["points"]
+    new = run("summaries", "show", "2", *ALICE, "--json").document["points"]
+    changed = len(found["changed"])
+    assert found["kept"] + len(found["removed"]) + changed == len(old)
+    assert found["kept"] + len(found["added"]) + changed == len(new)
+    assert found["added"]
+    assert all(point in new for point in found["added"])
+    shown = run("summaries", "diff", "1", "2", *ALICE).out.splitlines()
+    assert shown[0].startswith("Version 1 [0, ")
+    assert len(shown) == 1 + len(found["added"]) + len(found["removed"]) + changed
+
+
+def test_a_version_does_not_differ_from_itself(run: Run, chain: Path) -> None:
+    assert chain.exists()
+    found = run("summaries", "diff", "2", "2", *ALICE, "--json").document
+    assert (found["added"], found["removed"], found["changed"]) == ([], [], [])
+
+
+def test_words_that_change_are_marked_one_by_one() -> None:
+    assert list(words("Ann likes red wine", "Ann likes white wine now")) == [
+        Words("keep", "Ann likes"),
+        Words("remove", "red"),
+        Words("add", "white"),
+        Words("keep", "wine"),
+        Words("add", "now"),
+    ]
+
+
+def test_stats_count_by_method(run: Run, chain: Path) -> None:
+    assert chain.exists()
+    everybody = run("summaries", "stats", "--json").document
+    alice = run("summaries", "stats", "--user", "alice", "--json").document
+    assert set(everybody) == {"avg_ms", "by_method", "count", "max_ms"}
+    assert everybody["by_method"]["extractive"] == alice["by_method"]["extractive"] + 1
+    assert "on average" in run("summaries", "stats").out

@@ -1,0 +1,87 @@
+"""A process that has imported everything and forks children that run programs: a child costs milliseconds.
+
+Children are forked while no other thread runs. Run as `python -m tests.faults.zygote`: it reads one JSON command a
+line, `{"run": PROGRAM, "out": PATH, "told": {...}}` or `{"reap": PID, "timeout": SECONDS}`, and answers each by a line.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import anyio
+from tests.faults.programs import PROGRAMS, Told
+
+#: what would otherwise be imported in every child
+_LATE = ("anyio._backends._asyncio", "anaphora.storage.migrations.run", "sqlalchemy.dialects.sqlite")
+
+
+def serve() -> None:
+    """Answer commands until the input ends."""
+    for name in _LATE:
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
+    for line in sys.stdin:
+        command = json.loads(line)
+        if "run" in command:
+            answer: object = _fork(command["run"], command["out"], command["told"])
+        else:
+            answer = _reap(command["reap"], command["timeout"])
+        print(json.dumps(answer), flush=True)
+
+
+def _fork(program: str, out: str, told: dict[str, Any]) -> int:
+    threads = Path("/proc/self/task")
+    alone = threading.active_count() == 1 and (not threads.is_dir() or len(list(threads.iterdir())) == 1)
+    if not alone:
+        raise RuntimeError("the zygote has threads: a fork of it would be half a process")
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        _redirect(out)
+        anyio.run(PROGRAMS[program], Told(**told))
+        code = 0
+    except BaseException:  # noqa: BLE001 - nothing may get back into the zygote's own loop
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _redirect(out: str) -> None:
+    """Standard output becomes the file of notes, standard error the file beside it."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    notes, errors = os.open(out, flags, 0o600), os.open(f"{out}.err", flags, 0o600)
+    for target, source in ((0, nothing), (1, notes), (2, errors)):
+        os.dup2(source, target)
+        os.close(source)
+
+
+def _reap(child: int, timeout: float) -> int | None:
+    """The exit code, negative for a signal; None if it had to be ended after the time-out."""
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.002)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+if __name__ == "__main__":
+    serve()
