@@ -228,9 +228,9 @@ class Summarise:
         if not moved:
             raise LeaseLost(f"the head of session {row.id} was moved by somebody else")
         self._end(unit, job, fence, row, reason=reason)
-        if job.kind is JobKind.SUMMARISE and summary.method is Method.MODEL:
+        if summary.method is Method.MODEL:
             self.planning.model_is_back(unit, row, summary, now=self.clock.now())
-        elif job.kind is JobKind.SUMMARISE:
+        else:
             self.planning.plan_redo(unit, row, summary, now=self.clock.now())
 
     def _end(self, unit: Unit, job: Job, fence: Fence, row: SessionRow, *, reason: str | None = None) -> None:

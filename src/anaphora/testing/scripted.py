@@ -59,8 +59,8 @@ class ScriptedChat:
         self,
         messages: Sequence[PromptMessage],
         *,
-        max_tokens: int,
-        temperature: float,  # noqa: ARG002 - the port's
+        max_tokens: int,  # noqa: ARG002 - part of the port
+        temperature: float,  # noqa: ARG002 - part of the port
     ) -> AsyncGenerator[str]:
         """The script's answer, word by word."""
         self.prompts.append(tuple(messages))

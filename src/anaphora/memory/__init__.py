@@ -1,0 +1,9 @@
+"""The public API: a memory, its sessions, and what they give."""
+
+from __future__ import annotations
+
+from anaphora.memory.jobs import JobsView
+from anaphora.memory.memory import GRACE, Memory
+from anaphora.memory.session import Session
+
+__all__ = ["GRACE", "JobsView", "Memory", "Session"]

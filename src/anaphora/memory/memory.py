@@ -1,0 +1,213 @@
+"""A memory: everything that one database remembers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from os import PathLike
+from typing import Any, Self
+from uuid import UUID
+
+import anyio
+
+from anaphora.bootstrap import Overrides, Services, open_services
+from anaphora.domain.keys import SessionKey
+from anaphora.domain.messages import ReceiptState
+from anaphora.errors import InvalidInput
+from anaphora.memory.jobs import JobsView
+from anaphora.memory.scope import tenant_of
+from anaphora.memory.session import Session
+from anaphora.ports.models import ChatModel, Embedder
+from anaphora.ports.store import SessionRow, WordHit
+from anaphora.settings import Settings, load
+
+#: seconds that `close` gives work in hand
+GRACE = 5.0
+
+
+class Memory:
+    """Everything that one database remembers. Open it with `Memory.open`."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._stopping = anyio.Event()
+        self._worker: asyncio.Task[None] | None = None
+        #: background work: list it, try failed jobs again
+        self.jobs = JobsView(services)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        db: str | PathLike[str] | None = None,
+        *,
+        settings: Settings | None = None,
+        chat_model: ChatModel | None = None,
+        memory_model: ChatModel | None = None,
+        embedder: Embedder | str | None = None,
+        worker: bool = True,
+        overrides: Overrides | None = None,
+        **options: Any,  # noqa: ANN401 - settings by name, checked there
+    ) -> AsyncIterator[Self]:
+        """Open a memory; made if it does not exist.
+
+        Args:
+            db: a path, or `:memory:`; None = the configured one.
+            settings: everything that can be configured; None = from the environment, `anaphora.toml` and `options`.
+            chat_model: answers in `send` and `stream`; None = the configured one, if any.
+            memory_model: makes summaries; None = the configured one, or the chat model.
+            embedder: local vectors: your own, or the setting (`local`, `none`); None = the configured one.
+            worker: work on due jobs in the background while the memory is open.
+            overrides: more adapters of your own; the arguments above come first.
+            **options: single settings by name, such as `strategy="sliding_window"`.
+
+        Raises:
+            ConfigError: a setting that cannot work.
+            StoreError: the database cannot be opened.
+
+        """
+        if isinstance(embedder, str):
+            options["embedder"] = embedder
+        if settings is None:
+            settings = load(db=str(db) if db is not None else None, **options)
+        elif options:
+            raise InvalidInput(f"give either settings or {', '.join(sorted(options))}, not both")
+        elif db is not None:
+            settings = settings.model_copy(update={"db": str(db)})
+        base = overrides or Overrides()
+        given = Overrides(
+            chat_model=chat_model or base.chat_model,
+            memory_model=memory_model or base.memory_model,
+            embedder=base.embedder if embedder is None or isinstance(embedder, str) else embedder,
+            counter=base.counter,
+            clock=base.clock,
+            randomness=base.randomness,
+            failpoint=base.failpoint,
+        )
+        async with open_services(settings, given) as services:
+            memory = cls(services)
+            if not worker:
+                yield memory
+                return
+            memory._worker = asyncio.create_task(services.worker.run(memory._stopping), name="anaphora-worker")
+            try:
+                yield memory
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await memory.close()
+
+    async def close(self, grace: float = GRACE) -> None:
+        """Stop working on jobs: the one in hand may finish within `grace` seconds, or is released. Never drains."""
+        self._stopping.set()
+        worker, self._worker = self._worker, None
+        if worker is None:
+            return
+        await asyncio.wait({worker}, timeout=grace)
+        worker.cancel()
+        await asyncio.wait({worker})
+
+    def session(
+        self,
+        *,
+        user: str,
+        session: str,
+        agent: str | None = None,
+        tenant: str | None = None,
+        subject: str | None = None,
+        instructions: str | None = None,
+        strategy: str | None = None,
+    ) -> Session:
+        """One conversation, by its name; nothing is read or written yet.
+
+        Args:
+            user: whose memory it is.
+            session: which of the user's conversations.
+            agent: with whom; None = the configured default.
+            tenant: None = the configured default.
+            subject: whom it is about; used when the session is made.
+            instructions: fixed system text at the head of every context.
+            strategy: the compaction; used when the session is made. None = the configured default.
+
+        Raises:
+            InvalidInput: an empty or impossible name.
+            UnknownName: no such strategy.
+
+        """
+        settings = self._services.settings
+        key = SessionKey(
+            tenant=tenant_of(self._services, tenant),
+            user=user,
+            agent=settings.agent if agent is None else agent,
+            session=session,
+        )
+        if strategy is not None:
+            self._services.strategies.get(strategy)
+        return Session(self._services, key, subject=subject, instructions=instructions, strategy=strategy)
+
+    async def new_session(
+        self,
+        *,
+        user: str,
+        agent: str | None = None,
+        tenant: str | None = None,
+        **options: Any,  # noqa: ANN401
+    ) -> Session:
+        """A new conversation, named by the user's next number; `options` as in `session`."""
+        settings = self._services.settings
+        key = await self._services.sessions.open_numbered(
+            tenant=tenant_of(self._services, tenant),
+            user=user,
+            agent=settings.agent if agent is None else agent,
+            strategy=options.get("strategy"),
+        )
+        return self.session(user=key.user, session=key.session, agent=key.agent, tenant=key.tenant, **options)
+
+    async def sessions(
+        self, *, user: str | None = None, agent: str | None = None, tenant: str | None = None, limit: int = 50
+    ) -> Sequence[SessionRow]:
+        """Sessions, the last used first."""
+        return await self._services.sessions.list(
+            tenant_of(self._services, tenant), user=user, agent=agent, limit=limit
+        )
+
+    async def search(
+        self,
+        query: str,
+        *,
+        user: str,
+        agent: str | None = None,
+        session: str | None = None,
+        tenant: str | None = None,
+        limit: int = 10,
+    ) -> Sequence[WordHit]:
+        """Messages of this user that share words with the query, best first."""
+        settings = self._services.settings
+        return await self._services.retrieve.search(
+            query,
+            tenant=tenant_of(self._services, tenant),
+            user=user,
+            agent=agent or (settings.agent if session is not None else None),
+            session=session,
+            limit=limit,
+        )
+
+    async def receipt(self, receipt_id: UUID, *, tenant: str | None = None) -> ReceiptState:
+        """What became of an append: appended, summarised, elided or erased."""
+        return await self._services.sessions.receipt(tenant_of(self._services, tenant), receipt_id)
+
+    async def stats(self, *, user: str | None = None, tenant: str | None = None) -> Mapping[str, Any]:
+        """How many summaries were made, by which method, and how long they took."""
+        return await self._services.sessions.stats(tenant_of(self._services, tenant), user=user)
+
+    async def idle(self, timeout: float = 60.0) -> bool:
+        """Wait until no job is due or running; False if that took longer than `timeout` seconds."""
+        with anyio.move_on_after(timeout):
+            while await self._services.jobs.due():
+                await self._services.store.wait_for_work(0.05)
+            return True
+        return False
+
+    async def work(self) -> int:
+        """Do everything that is due, here and now; how many jobs were done. For memories without a worker."""
+        return await self._services.worker.drain()

@@ -1,0 +1,178 @@
+"""One conversation: the part of the API that is used all the time."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from datetime import datetime
+from typing import Any
+
+import anyio
+
+from anaphora.bootstrap import Services
+from anaphora.domain.context import Context
+from anaphora.domain.keys import SessionKey
+from anaphora.domain.messages import Message, Part, Receipt
+from anaphora.domain.summaries import Summary
+from anaphora.errors import InvalidInput
+from anaphora.ports.store import WordHit
+from anaphora.rules.admission import new_message
+from anaphora.services.chat import Answer, Turn
+
+
+class Session:
+    """One conversation."""
+
+    def __init__(
+        self,
+        services: Services,
+        key: SessionKey,
+        *,
+        subject: str | None,
+        instructions: str | None,
+        strategy: str | None,
+    ) -> None:
+        agent = services.settings.agents.get(key.agent)
+        self._services = services
+        self.key = key
+        self._subject = subject
+        self._instructions = instructions or (agent.instructions if agent else None) or services.settings.instructions
+        self._strategy = strategy or (agent.strategy if agent else None)
+        self._budget = agent.context_budget if agent else None
+        self._talking = anyio.Lock()
+
+    async def add(
+        self,
+        role: str,
+        content: str | None = None,
+        *,
+        name: str | None = None,
+        parts: Sequence[Part] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_at: datetime | None = None,
+        key: str | None = None,
+    ) -> Receipt:
+        """Append one message; when this returns, it is on disk.
+
+        Args:
+            role: user, assistant, tool or system. A stored `system` message is data: shown in the user role.
+            content: the text.
+            name: who speaks, where there are several.
+            parts: tool calls `{"type": "tool_call", "id", "name", "arguments"}`, tool results
+                `{"type": "tool_result", "id", "content"}`, and others, kept as given.
+            metadata: JSON of your own; never shown to a model.
+            created_at: when it was said, with a time zone; None = now. The order of the log is that of appends.
+            key: makes a retry harmless: the same key with the same message returns the same receipt.
+
+        Raises:
+            InvalidInput: the message cannot be stored as it is; nothing was written.
+            KeyReused: the key came with another message before.
+            StoreError: nothing was written.
+
+        """
+        message = new_message(role, content, name=name, parts=parts, metadata=metadata, created_at=created_at)
+        return await self._services.ingest.append(
+            self.key, [message], idempotency_key=key, strategy=self._strategy, subject=self._subject
+        )
+
+    async def add_turn(self, messages: Sequence[Mapping[str, Any]], *, key: str | None = None) -> Receipt:
+        """Append a whole turn at once: a question, tool calls and results, the answer. All of it or nothing.
+
+        Args:
+            messages: the arguments of `add` as mappings, `role` and `content` among them.
+            key: as in `add`, for the turn as a whole.
+
+        """
+        made = []
+        for message in messages:
+            unknown = set(message) - {"role", "content", "name", "parts", "metadata", "created_at"}
+            if unknown or "role" not in message:
+                raise InvalidInput(
+                    f"a message takes role, content, name, parts, metadata, created_at: {sorted(unknown)}"
+                )
+            made.append(new_message(**{"content": None, **message}))
+        return await self._services.ingest.append(
+            self.key, made, turns="turn", idempotency_key=key, strategy=self._strategy, subject=self._subject
+        )
+
+    async def messages(
+        self, *, start: int | None = None, stop: int | None = None, limit: int = 100
+    ) -> Sequence[Message]:
+        """Messages in order: the last `limit`, or from `start` on the first `limit`."""
+        if start is None and stop is None:
+            return await self._services.sessions.newest(self.key, limit=limit)
+        return await self._services.sessions.messages(self.key, start=start or 0, stop=stop, limit=limit)
+
+    async def context(self, query: str | None = None, *, budget: int | None = None) -> Context:
+        """What a model should be shown before it answers `query`, the next user message, not yet appended.
+
+        Raises:
+            BudgetTooSmall: less than the instructions and 64 tokens.
+            StoreError: the store is down; an empty history is never served instead.
+
+        """
+        return await self._services.contexts.build(
+            self.key,
+            query,
+            budget=self._budget if budget is None else budget,
+            instructions=self._instructions,
+            strategy=self._strategy,
+        )
+
+    async def send(self, content: str | None, *, budget: int | None = None, key: str | None = None) -> Answer:
+        """The whole turn: store the message, ask the chat model, store its answer.
+
+        Args:
+            content: the user's message; None = answer the last one again.
+            budget: tokens of the prompt.
+            key: makes a retry harmless: the message is not stored twice.
+
+        Raises:
+            ConfigError: no chat model is configured; nothing was stored.
+            ModelError: the model failed; the message is stored, `send(None)` tries again.
+
+        """
+        async with self._talking:
+            return await self._services.chat.send(self.key, content, **self._how(budget, key))
+
+    async def stream(
+        self, content: str | None, *, budget: int | None = None, key: str | None = None, turn: Turn | None = None
+    ) -> AsyncGenerator[str]:
+        """As `send`, in pieces. An answer that is interrupted is stored as far as it came, marked as such.
+
+        `turn` is filled with the prompt that is sent and the receipt of the stored answer.
+        """
+        async with self._talking:
+            pieces = self._services.chat.stream(self.key, content, turn=turn, **self._how(budget, key))
+            async with aclosing(pieces):
+                async for piece in pieces:
+                    yield piece
+
+    async def recall(self, content: str, *, limit: int = 5) -> Sequence[WordHit]:
+        """What was said before that shares words with a message: what can be answered without a model."""
+        return await self._services.chat.recall(self.key, content, limit=limit)
+
+    async def summaries(self, *, limit: int = 20, before: int | None = None) -> Sequence[Summary]:
+        """Versions of the summary, newest first; with `before`, those with a smaller version number."""
+        return await self._services.sessions.summaries(self.key, limit=limit, before=before)
+
+    async def rebuild(self, *, from_seq: int = 0) -> bool:
+        """Queue making the summaries anew from a message on; False if that is under way already."""
+        return await self._services.sessions.rebuild(self.key, from_seq=from_seq)
+
+    async def end(self) -> bool:
+        """Plan what is due at the end of a session; twice is harmless, and writing again reopens it."""
+        return await self._services.sessions.end(self.key)
+
+    async def reset(self) -> int:
+        """Delete every message of the session and everything made of them; how many messages went."""
+        return await self._services.sessions.reset(self.key)
+
+    def _how(self, budget: int | None, key: str | None) -> dict[str, Any]:
+        return {
+            "budget": self._budget if budget is None else budget,
+            "instructions": self._instructions,
+            "strategy": self._strategy,
+            "subject": self._subject,
+            "idempotency_key": key,
+        }
