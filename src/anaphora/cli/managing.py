@@ -208,7 +208,7 @@ def _why(job: Job | None) -> str:
         return "there is nothing to rebuild"
     if job.state is JobState.FAILED:
         return job.reason or "it failed"
-    return "it waits for a model" if job.needs_model else "it is still at work"
+    return "it is still at work"
 
 
 def _job_id(text: str) -> UUID:

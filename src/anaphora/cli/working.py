@@ -152,14 +152,14 @@ async def finish_rebuild(services: Services, key: SessionKey, *, timeout: float)
         if row is None:
             return None
         jobs = await services.store.read(lambda unit: unit.jobs.list(key.tenant, session_id=row.id, limit=50))
-        return next((job for job in jobs if job.kind is JobKind.REBUILD), None)
+        # one that waits for a model is not this rebuild: it was planned for later when this one ended
+        with_model = services.jobs.with_model
+        return next((job for job in jobs if job.kind is JobKind.REBUILD and (with_model or not job.needs_model)), None)
 
     with anyio.move_on_after(timeout):
         while True:
             job = await newest()
             if job is None or job.state not in _LIVE:
-                return job
-            if job.needs_model and not services.jobs.with_model:
                 return job
             if not await services.worker.step():
                 await services.store.wait_for_work(_LOOK)
