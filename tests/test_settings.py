@@ -86,12 +86,24 @@ def test_the_file_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     ("text", "line"),
     [
         ("stratgy = 'x'", "stratgy: unknown setting 'stratgy': did you mean 'strategy'?"),
-        ("[worker]\nlease_second = 3", "worker.lease_second: unknown setting 'lease_second': did you mean 'lease_seconds'?"),
-        ("[rolling_pairs]\nwindow_pair = 3", "rolling_pairs.window_pair: unknown setting 'window_pair': did you mean 'window_pairs'?"),
+        (
+            "[worker]\nlease_second = 3",
+            "worker.lease_second: unknown setting 'lease_second': did you mean 'lease_seconds'?",
+        ),
+        (
+            "[rolling_pairs]\nwindow_pair = 3",
+            "rolling_pairs.window_pair: unknown setting 'window_pair': did you mean 'window_pairs'?",
+        ),
         ("[sliding_window]\nwindw = 3", "sliding_window.windw: unknown setting 'windw': did you mean 'window'?"),
         ("[agents.cook]\nmodle = 'x'", "agents.cook.modle: unknown setting 'modle': did you mean 'model'?"),
-        ("[agents.cook.memory]\ntemprature = 1", "agents.cook.memory.temprature: unknown setting 'temprature': did you mean 'temperature'?"),
-        ("[tasks.summarise]\nmax_token = 1", "tasks.summarise.max_token: unknown setting 'max_token': did you mean 'max_tokens'?"),
+        (
+            "[agents.cook.memory]\ntemprature = 1",
+            "agents.cook.memory.temprature: unknown setting 'temprature': did you mean 'temperature'?",
+        ),
+        (
+            "[tasks.summarise]\nmax_token = 1",
+            "tasks.summarise.max_token: unknown setting 'max_token': did you mean 'max_tokens'?",
+        ),
     ],
 )
 def test_an_unknown_key_names_the_nearest(text: str, line: str) -> None:
@@ -117,10 +129,13 @@ def test_an_unknown_flag_names_the_nearest() -> None:
         ("[worker]\nlease_seconds = 0", "worker.lease_seconds: "),
         ("[worker]\nmax_attempts = 0", "worker.max_attempts: "),
         ("[worker]\nbatch_messages = 401", "worker.batch_messages: "),
-        ("[rolling_pairs]\nwindow_pairs = 0", "rolling_pairs: window_pairs must be between 1 and 64"),
+        ("[rolling_pairs]\nwindow_pairs = 0", "rolling_pairs: window_pairs must be between 1 and 32"),
         ("[rolling_pairs]\nsummary_max_tokens = 47", "rolling_pairs: summary_max_tokens must be at least 48"),
-        ("[rolling_pairs]\nsummarise_after = 0", "rolling_pairs: min_messages_for_summary and summarise_after must be at least 1"),
-        ("[sliding_window]\nwindow = 129", "sliding_window: window must be between 2 and 128"),
+        (
+            "[rolling_pairs]\nsummarise_after = 0",
+            "rolling_pairs: min_messages_for_summary and summarise_after must be at least 1",
+        ),
+        ("[sliding_window]\nwindow = 129", "sliding_window: window must be between 2 and 64"),
         ("[sliding_window]\nkeep_verbatim = 15", "sliding_window: keep_verbatim must be between 0 and window"),
         ("strategy = 'rolling_pair'", "strategy: unknown strategy 'rolling_pair': did you mean 'rolling_pairs'?"),
         ("[agents.cook]\nstrategy = 'slide'", "agents.cook.strategy: unknown strategy 'slide'"),

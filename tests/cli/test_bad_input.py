@@ -163,7 +163,7 @@ def test_a_folder_in_which_nothing_can_be_made(run: Run, open_folder: Path, monk
         ("stratgy = 'rolling_pairs'\n", "stratgy: unknown setting 'stratgy': did you mean 'strategy'?"),
         ("strategy = 'rolling_pears'\n", "did you mean 'rolling_pairs'?"),
         ("[rolling_pairs]\nwindow_pair = 4\n", "rolling_pairs.window_pair: unknown setting 'window_pair'"),
-        ("[rolling_pairs]\nwindow_pairs = 0\n", "window_pairs must be between 1 and 64"),
+        ("[rolling_pairs]\nwindow_pairs = 0\n", "window_pairs must be between 1 and 32"),
         ("context_budget = 'lots'\n", "context_budget: "),
         ("durability = 'some'\n", "durability: "),
         ("this is no toml\n", "anaphora.toml: not valid TOML"),

@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from anaphora import Memory
 from anaphora.bootstrap import Overrides, open_services
 from anaphora.bootstrap.system import failpoint_from
 from anaphora.cli.working import Crew
-from anaphora.domain.jobs import Job
+from anaphora.domain.jobs import Job, JobState
 from anaphora.domain.wire import PromptMessage
 from anaphora.errors import ModelUnavailable
 from anaphora.memory import Session
@@ -174,13 +175,24 @@ async def memory_of(told: Told, *, worker: bool = True) -> AsyncIterator[Memory]
         yield memory
 
 
-async def quiet(memory: Memory) -> bool:
-    """Wait until no job is queued or running, not even for later; False if that takes too long."""
+async def quiet(memory: Memory, *, by_hand: bool = False, strictly: bool = False) -> bool:
+    """Wait until there is nothing to do; False if that takes too long.
+
+    What waits for a model until later is not to be done now, unless `strictly`.
+    """
     with anyio.move_on_after(PATIENCE):
-        while await memory.jobs.live():
+        while await _busy(memory, strictly=strictly):
+            if by_hand:
+                await memory.work()
             await anyio.sleep(0.01)
         return True
     return False
+
+
+async def _busy(memory: Memory, *, strictly: bool) -> bool:
+    live = await memory.jobs.list(states=[JobState.QUEUED, JobState.RUNNING])
+    now = datetime.now(UTC)
+    return any(strictly or not job.needs_model or job.state is JobState.RUNNING or job.run_at <= now for job in live)
 
 
 async def say(chat: Session, number: int) -> None:
@@ -289,7 +301,7 @@ async def recover(told: Told) -> None:
     """Open what a dead process left and work, without help; then ask again for what was never acknowledged."""
     async with memory_of(told, worker=told.worker) as memory:
         chat = memory.session(user="u", session="s")
-        done = await quiet(memory) if told.worker else await _by_hand(memory)
+        done = await quiet(memory, by_hand=not told.worker)
         note(f"recovered {done} {time.monotonic() - told.died:.3f}")
         coverage = (await chat.context(budget=100_000)).coverage
         note(f"verbatim {coverage.counts()['verbatim']}")
@@ -297,21 +309,12 @@ async def recover(told: Told) -> None:
             await say(chat, number)
         for number in range(told.head, told.head + 4):
             await say(chat, number)
-        done = await quiet(memory) if told.worker else await _by_hand(memory)
+        done = await quiet(memory, by_hand=not told.worker, strictly=told.model == "honest")
         note(f"finished {done}")
         context = await chat.context(budget=100_000)
         block = "".join(message.content for message in context.messages if message.section == "memory")
         served = {**context.coverage.to_dict(), "canaries": sorted(canaries(block)), "degraded": context.degraded}
         note(f"context {json.dumps(served)}")
-
-
-async def _by_hand(memory: Memory) -> bool:
-    with anyio.move_on_after(PATIENCE):
-        while await memory.jobs.live():
-            await memory.work()
-            await anyio.sleep(0.01)
-        return True
-    return False
 
 
 PROGRAMS: Mapping[str, Callable[[Told], Awaitable[None]]] = {

@@ -100,7 +100,7 @@ def test_a_kill_at_a_failpoint_loses_nothing_and_is_recovered_from_in_time(
     ((verbatim,),) = again.notes("verbatim")
     assert int(verbatim) <= NOT_DUE, "I9: what was due at the death was forgotten"
     assert again.notes("finished") == [["True"]]
-    check_settled(path)
+    check_settled(path, honest=back)
     assert all(again.acked[number] == number for number in child.unanswered), "I14: a retry took another place"
     check_covered(served_by(again), head=len(log_of(path)), honest=back)
 

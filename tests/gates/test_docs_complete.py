@@ -7,7 +7,9 @@ import enum
 import inspect
 import json
 import re
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -22,6 +24,7 @@ import anaphora.errors
 import anaphora.testing
 import anaphora.testing.faults
 from anaphora.cli import app
+from anaphora.domain.plans import TAIL_TURNS
 from anaphora.memory import JobsView, Memory, Session
 from anaphora.settings import Settings
 
@@ -52,6 +55,10 @@ def in_code(text: str) -> set[str]:
     """Every word that stands in backticks, in a fenced block or in between."""
     marked = re.findall(r"```.*?```|`[^`\n]+`", text, flags=re.DOTALL)
     return {word for code in marked for word in re.findall(r"-{0,2}\w[\w-]*", code)}
+
+
+def without_blocks(text: str) -> str:
+    return re.sub(r"```.*?```", "", text, flags=re.DOTALL)
 
 
 def commands(group: TyperGroup, path: tuple[str, ...] = ()) -> Iterator[tuple[str, TyperCommand]]:
@@ -122,9 +129,11 @@ def test_every_command_has_its_section_with_an_example_and_its_options(name: str
     section = sections(REFERENCE / "cli.md").get(name)
     assert section is not None, f"cli.md has no heading for {name}"
     assert f"$ {name}" in section, "no example"
-    options = {spelling for option in every_command()[name].params for spelling in (*option.opts, *option.secondary_opts)}
+    options = {
+        spelling for option in every_command()[name].params for spelling in (*option.opts, *option.secondary_opts)
+    }
     wanted = {spelling for spelling in options if spelling.startswith("-")} - SHARED_OPTIONS
-    assert wanted - in_code(section) == set()
+    assert wanted - in_code(without_blocks(section)) == set()
 
 
 def test_no_section_tells_of_a_command_or_an_option_that_is_gone() -> None:
@@ -133,8 +142,9 @@ def test_no_section_tells_of_a_command_or_an_option_that_is_gone() -> None:
     assert set(told) == set(known)
     for name, text in told.items():
         real = {spelling for option in known[name].params for spelling in (*option.opts, *option.secondary_opts)}
-        prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
-        assert {word for word in in_code(prose) if word.startswith("--")} - real - SHARED_OPTIONS == set(), name
+        assert {
+            word for word in in_code(without_blocks(text)) if word.startswith("--")
+        } - real - SHARED_OPTIONS == set(), name
 
 
 @pytest.mark.parametrize("option", sorted(SHARED_OPTIONS))
@@ -155,9 +165,26 @@ def test_every_setting_is_explained() -> None:
     assert [key for key, cells in rows(REFERENCE / "settings.md").items() if len(cells) != 4 or not cells[3]] == []
 
 
+def test_the_bounds_of_the_windows_are_those_of_the_code() -> None:
+    settings = rows(REFERENCE / "settings.md")
+    assert f"1 to {TAIL_TURNS // 2}." in settings["rolling_pairs.window_pairs"][3]
+    assert f"2 to {TAIL_TURNS}." in settings["sliding_window.window"][3]
+    assert f"1 to {TAIL_TURNS // 2}." in (DOCS / "strategies" / "rolling_pairs.md").read_text(encoding="utf-8")
+    assert f"2 to {TAIL_TURNS}." in (DOCS / "strategies" / "sliding_window.md").read_text(encoding="utf-8")
+
+
+def test_every_event_of_the_logs_is_told_to_operators() -> None:
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src" / "anaphora").rglob("*.py"))
+    page = (DOCS / "how-to" / "operating.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| (?:info|warning|error|debug) \|.*\| `(\w+)` \|$", page, flags=re.MULTILINE)
+    assert set(told) == set(re.findall(r'"event": "(\w+)"', source))
+
+
 @pytest.mark.parametrize("cls", dict.fromkeys(SHOWN_CLASSES), ids=lambda cls: cls.__name__)
 def test_every_member_of_a_public_class_is_in_the_reference(cls: type) -> None:
-    text = "".join(text for title, text in sections(REFERENCE / "api.md").items() if re.match(rf"{cls.__name__}\b", title))
+    text = "".join(
+        text for title, text in sections(REFERENCE / "api.md").items() if re.match(rf"{cls.__name__}\b", title)
+    )
     assert text, f"api.md has no heading for {cls.__name__}"
     if cls is not anaphora.AnaphoraError:
         assert members(cls) - in_code(text) == set()
@@ -208,3 +235,27 @@ def test_every_page_can_be_reached_from_the_navigation() -> None:
 
 def test_a_word_counts_only_in_backticks() -> None:
     assert in_code("a `--wait` and `f(key)`, not --gone") == {"--wait", "f", "key"}
+
+
+def statements(page: Path) -> Iterator[str]:
+    yield from re.findall(r"^```sql\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.anyio
+async def test_the_queries_for_operators_answer_on_a_real_database(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    async with Memory.open(path, worker=False, embedder="none") as memory:
+        chat = memory.session(user="alice", session="1")
+        for turn in range(9):
+            await chat.add("user", f"My locker number is {turn}.")
+            await chat.add("assistant", "Noted.")
+            if turn < 8:
+                await memory.work()
+    chain, stuck, windows, times = statements(DOCS / "how-to" / "operating.md")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE summaries SET generation_ms = 40")
+        connection.execute("UPDATE jobs SET run_at = '2026-01-05T09:00:00.000000Z' WHERE state = 'queued'")
+        assert [row[:5] for row in connection.execute(chain)] == [(1, None, 0, 2, None)]
+        assert [row[1:5] for row in connection.execute(stuck)] == [("alice", "1", "summarise", "queued")]
+        assert [row[:6] for row in connection.execute(windows)] == [("alice", "1", 1, 0, 2, 2)]
+        assert list(connection.execute(times)) == [("extractive", 40.0, 40, 1)]

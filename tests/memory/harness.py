@@ -47,7 +47,7 @@ async def opened(
     chat: ChatModel | None = None,
     clock: Clock | None = None,
     failpoint: Failpoint | None = None,
-    worker: bool = False,
+    at_work: bool = False,
     **options: Any,
 ) -> AsyncIterator[Memory]:
     """The memory in that folder; open it twice for two processes' worth of writers."""
@@ -55,7 +55,7 @@ async def opened(
         **{"db": str(folder / "memory.db"), "embedder": "none", "durability": "normal", "tenant": "t"} | options
     )
     given = Overrides(chat_model=chat, clock=clock, counter=Quarter(), failpoint=failpoint)
-    async with Memory.open(settings=settings, overrides=given, worker=worker) as memory:
+    async with Memory.open(settings=settings, overrides=given, worker=at_work) as memory:
         yield memory
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -23,9 +22,9 @@ from anaphora.testing.scripted import ScriptedChat
 pytestmark = pytest.mark.anyio
 
 HALF = "\ud83d"
-CALL = {"type": "tool_call", "id": "c1", "name": "look", "arguments": {"at": "sky"}}
-RESULT = {"type": "tool_result", "id": "c1", "content": "blue"}
-TURN = [
+CALL: dict[str, Any] = {"type": "tool_call", "id": "c1", "name": "look", "arguments": {"at": "sky"}}
+RESULT: dict[str, Any] = {"type": "tool_result", "id": "c1", "content": "blue"}
+TURN: list[dict[str, Any]] = [
     {"role": "user", "content": "#0# What colour is the sky?"},
     {"role": "assistant", "content": None, "parts": [CALL]},
     {"role": "tool", "content": "#2# blue", "parts": [RESULT]},
@@ -36,7 +35,7 @@ TURN = [
 async def test_a_retry_with_the_same_key_gives_the_same_receipt_and_writes_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path) as memory:
         session = conversation(memory)
-        said = {"metadata": {"b": 1, "a": 2}, "created_at": datetime(2020, 1, 1, 12, tzinfo=UTC)}
+        said: dict[str, Any] = {"metadata": {"b": 1, "a": 2}, "created_at": datetime(2020, 1, 1, 12, tzinfo=UTC)}
         first = await session.add("user", "hello", key="k", **said)
         await session.add("assistant", "hi")
         elsewhere = datetime(2020, 1, 1, 14, tzinfo=timezone(timedelta(hours=2)))
@@ -73,7 +72,7 @@ async def test_retries_at_once_write_one_message(tmp_path: Path) -> None:
         {"parts": [{"type": "image", "url": "x"}]},
     ],
 )
-async def test_a_key_that_comes_back_with_another_body_is_an_error(tmp_path: Path, other: Mapping[str, Any]) -> None:
+async def test_a_key_that_comes_back_with_another_body_is_an_error(tmp_path: Path, other: dict[str, Any]) -> None:
     async with opened(tmp_path) as memory:
         session = conversation(memory)
         body: dict[str, Any] = {"role": "user", "content": "hello"}
@@ -198,7 +197,10 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "name of a wrong type": ("name", {"name": 5}),
     "time without a zone": ("time zone", {"created_at": datetime(2026, 1, 1)}),  # noqa: DTZ001 - that is the flaw
     "time as text": ("time zone", {"created_at": "2026-01-01T00:00:00Z"}),
-    "a time that UTC does not have": ("created_at", {"created_at": datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1)))}),
+    "a time that UTC does not have": (
+        "created_at",
+        {"created_at": datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1)))},
+    ),
     "too large": ("1,048,576", {"content": "x" * ((1 << 20) + 1)}),
     "too large in bytes": ("1,048,576", {"content": "ä" * ((1 << 19) + 1)}),
     "too large with its metadata": ("1,048,576", {"metadata": {"x": "y" * (1 << 20)}}),
@@ -224,7 +226,9 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("flaw", REFUSED)
-async def test_what_no_store_could_hold_is_refused_in_one_line_and_nothing_is_written(tmp_path: Path, flaw: str) -> None:
+async def test_what_no_store_could_hold_is_refused_in_one_line_and_nothing_is_written(
+    tmp_path: Path, flaw: str
+) -> None:
     says, given = REFUSED[flaw]
     async with opened(tmp_path) as memory:
         session = conversation(memory)
@@ -253,7 +257,13 @@ async def test_a_strategy_that_nobody_knows_names_the_nearest(tmp_path: Path) ->
 
 
 async def test_text_is_kept_exactly_as_it_was_said(tmp_path: Path) -> None:
-    said = [" \u00e9 vs e\u0301 \r\n\t", "\u202eright to left", "😀" * 3, "a" + "\u0301" * 10_000, "'; DROP TABLE messages; --"]
+    said = [
+        " \u00e9 vs e\u0301 \r\n\t",
+        "\u202eright to left",
+        "😀" * 3,
+        "a" + "\u0301" * 10_000,
+        "'; DROP TABLE messages; --",
+    ]
     async with opened(tmp_path) as memory:
         session = conversation(memory)
         for content in said:

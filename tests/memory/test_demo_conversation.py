@@ -23,7 +23,7 @@ TURNS = 200
 
 
 def terse(request: Request) -> str:
-    """As an honest model that keeps to its words: the first nine of every fourth message, cited with its neighbours."""
+    """As an honest model that keeps to its words: the first nine of every fourth message."""
     before, _, after = request.last_user_text.partition("\nNEW\n")
     new = [json.loads(line) for line in after.splitlines() if line]
     earlier = [json.loads(line) for line in before.splitlines() if line.startswith("{")]
@@ -69,8 +69,8 @@ async def test_two_hundred_turns_cost_a_fifth_and_every_message_is_accounted_for
     elided = end.coverage.counts()["elided"] / (2 * TURNS)
     worst = max(m.elided / m.head for m in measures[1:])
     print(
-        f"\n{TURNS} turns: last prompt {end.tokens} of {end.tokens_full_history} tokens ({last:.1%} saved), all prompts "
-        f"{totals.tokens} of {totals.tokens_full_history} ({totals.saved:.1%} saved), elided {elided:.1%} "
+        f"\n{TURNS} turns: last prompt {end.tokens} of {end.tokens_full_history} tokens ({last:.1%} saved), "
+        f"all prompts {totals.tokens} of {totals.tokens_full_history} ({totals.saved:.1%} saved), elided {elided:.1%} "
         f"(at worst {worst:.1%}), {len(chain)} versions, {len(server.requests)} model calls"
     )
     assert last >= 0.80

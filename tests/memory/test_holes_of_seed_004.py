@@ -84,7 +84,7 @@ BAD_ANSWERS = {
     "an excuse": "Previous conversation: 23 messages about various topics.",
     "no points": '{"points": [], "merged": null}',
     "an empty point": '{"points": [{"text": " ", "first": 0, "last": 1}], "merged": null}',
-    "a refusal": '{"points": [{"text": "I\'m sorry, but I can\'t help with that.", "first": 0, "last": 1}], "merged": null}',
+    "a refusal": '{"points": [{"text": "I cannot help with that.", "first": 0, "last": 1}], "merged": null}',
     "a refusal among others": '{"points": [{"text": "Tea", "first": 0, "last": 0}, '
     '{"text": "As an AI language model, I cannot do that.", "first": 1, "last": 1}], "merged": null}',
     "half of it": '{"points": [{"text": "User likes tea", "fir',
@@ -92,7 +92,7 @@ BAD_ANSWERS = {
     "words for numbers": '{"points": [{"text": "Tea", "first": "0", "last": "1"}], "merged": null}',
     "messages that are not there": '{"points": [{"text": "Tea", "first": 0, "last": 99}], "merged": null}',
     "messages backwards": '{"points": [{"text": "Tea", "first": 1, "last": 0}], "merged": null}',
-    "an echo": '{"points": [{"text": "You keep the memory of a conversation.", "first": 0, "last": 1}], "merged": null}',
+    "an echo": '{"points": [{"text": "You keep the memory of a conversation", "first": 0, "last": 1}], "merged": null}',
     "a megabyte": json.dumps({"points": [{"text": "x" * (1 << 20), "first": 0, "last": 1}], "merged": None}),
 }
 
@@ -121,7 +121,7 @@ async def test_an_answer_that_is_no_summary_is_never_stored(tmp_path: Path, answ
         context = await session.context()
         check_account(context, 12)
         assert context.degraded == ("model",)
-        assert "sorry" not in block(context)
+        assert "cannot" not in block(context)
         assert "xxxx" not in block(context)
 
         chat.script = ScriptedChat().script
@@ -163,28 +163,30 @@ async def test_a_reset_during_the_model_call_stays_a_reset(tmp_path: Path) -> No
 async def test_a_slower_older_summary_does_not_replace_a_newer_one(tmp_path: Path) -> None:
     """Holes 4.5 and 0.4: a worker pauses beyond its lease in the call; another one does the work and more."""
     sleeper, clock = ScriptedChat(), FakeClock()
-    async with opened(tmp_path, chat=sleeper, clock=FakeClock()) as slow:
-        async with opened(tmp_path, chat=ScriptedChat(name="quick"), clock=clock) as quick:
-            session = conversation(quick)
-            await say(session, 12)
-            await clock.advance(LONG)
+    async with (
+        opened(tmp_path, chat=sleeper, clock=FakeClock()) as slow,
+        opened(tmp_path, chat=ScriptedChat(name="quick"), clock=clock) as quick,
+    ):
+        session = conversation(quick)
+        await say(session, 12)
+        await clock.advance(LONG)
 
-            async def overtaken() -> None:
-                sleeper.pause = ScriptedChat().pause
-                assert await quick.work() == 1
-                await say(session, 12, start=12)
-                assert await quick.work() == 1
+        async def overtaken() -> None:
+            sleeper.pause = ScriptedChat().pause
+            assert await quick.work() == 1
+            await say(session, 12, start=12)
+            assert await quick.work() == 1
 
-            sleeper.pause = overtaken
-            before = await slow.work()
-            made = await session.summaries()
-            assert before == 1, "the sleeper ended its step without a result"
-            assert {summary.model for summary in made} == {"quick"}
-            newest = await served(session)
-            assert newest is not None
-            assert newest.range.stop == 16
-            assert newest.id == made[0].id
-            check_account(await session.context(), 24)
+        sleeper.pause = overtaken
+        before = await slow.work()
+        made = await session.summaries()
+        assert before == 1, "the sleeper ended its step without a result"
+        assert {summary.model for summary in made} == {"quick"}
+        newest = await served(session)
+        assert newest is not None
+        assert newest.range.stop == 16
+        assert newest.id == made[0].id
+        check_account(await session.context(), 24)
 
 
 async def test_two_agents_of_one_user_share_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""I9, I17, I20: whatever a model server does, appends and contexts go on, nothing invalid is kept, and all is caught up."""
+"""I9, I17, I20: whatever a model server does, appends and contexts go on, and all is caught up with."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -67,7 +68,7 @@ def server(running: ScriptedModelServer) -> ScriptedModelServer:
 
 @asynccontextmanager
 async def connected(folder: Path, server: ScriptedModelServer, clock: FakeClock) -> AsyncIterator[Memory]:
-    wanted = {"model": "openai:scripted", "base_url": server.base_url, "timeout": 0.3}
+    wanted: dict[str, Any] = {"model": "openai:scripted", "base_url": server.base_url, "timeout": 0.3}
     async with opened(folder, clock=clock, **wanted) as memory:
         yield memory
 
@@ -86,7 +87,7 @@ def test_every_fault_that_the_server_knows_is_tried() -> None:
     assert {type(fault) for fault in FAULTS} == known
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=repr)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
 async def test_a_fault_costs_no_message_and_is_caught_up_with(
     tmp_path: Path, server: ScriptedModelServer, fault: Fault
 ) -> None:

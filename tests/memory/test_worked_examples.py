@@ -10,7 +10,7 @@ from tests.memory.harness import by_turns, check_account, check_spoken_for, conv
 
 from anaphora import Memory
 from anaphora.domain.keys import SeqRange
-from anaphora.domain.messages import ReceiptState
+from anaphora.domain.messages import Receipt, ReceiptState
 from anaphora.testing.scripted import ScriptedChat
 
 pytestmark = pytest.mark.anyio
@@ -44,7 +44,7 @@ async def test_forty_short_messages_are_sent_as_a_summary_and_about_ten_of_them(
 async def test_the_version_chain_of_seed_000_comes_out_end_to_end(tmp_path: Path) -> None:
     async with opened(tmp_path, chat=ScriptedChat(by_turns), strategy="sliding_window") as memory:
         session = conversation(memory)
-        receipts = []
+        receipts: list[Receipt] = []
         for count, _ in EVOLUTION:
             receipts += await say(session, count, start=len(receipts))
             assert await memory.work() == 1

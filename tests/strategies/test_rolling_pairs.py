@@ -84,7 +84,7 @@ def test_a_rebuild_reads_up_to_its_target_and_then_stops() -> None:
 
 
 @pytest.mark.parametrize(
-    "numbers", [{"window_pairs": 0}, {"window_pairs": 65}, {"summarise_after": 0}, {"summary_max_tokens": 10}]
+    "numbers", [{"window_pairs": 0}, {"window_pairs": 33}, {"summarise_after": 0}, {"summary_max_tokens": 10}]
 )
 def test_numbers_that_make_no_sense_are_refused(numbers: dict[str, int]) -> None:
     with pytest.raises(InvalidInput):

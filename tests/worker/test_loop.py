@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sqlite3
 import threading
 from collections import Counter
@@ -66,8 +65,8 @@ async def test_two_workers_on_one_file_do_nothing_twice(tmp_path: Path) -> None:
     for chat in chats:
         chat.pause = lambda: anyio.sleep(0.02)
     async with (
-        opened(tmp_path, chat=chats[0], worker=True) as one,
-        opened(tmp_path, chat=chats[1], worker=True) as two,
+        opened(tmp_path, chat=chats[0], at_work=True) as one,
+        opened(tmp_path, chat=chats[1], at_work=True) as two,
     ):
         async with anyio.create_task_group() as group:
             for n in range(8):
@@ -133,7 +132,7 @@ async def test_a_lost_lease_stops_the_work_and_changes_nothing(tmp_path: Path) -
 
 async def test_close_gives_the_job_in_hand_its_time(tmp_path: Path) -> None:
     held = Held()
-    async with opened(tmp_path, chat=held, worker=True) as memory:
+    async with opened(tmp_path, chat=held, at_work=True) as memory:
         await say(conversation(memory), 12)
         await held.asked.wait()
         asyncio.get_running_loop().call_later(0.1, held.free.set)
@@ -144,7 +143,7 @@ async def test_close_gives_the_job_in_hand_its_time(tmp_path: Path) -> None:
 
 async def test_close_releases_what_is_not_done_in_time_and_does_not_count_the_attempt(tmp_path: Path) -> None:
     held = Held()
-    async with opened(tmp_path, chat=held, worker=True) as memory:
+    async with opened(tmp_path, chat=held, at_work=True) as memory:
         await say(conversation(memory), 12)
         await held.asked.wait()
         assert (await the_job(memory)).attempt == 1
@@ -163,7 +162,7 @@ async def test_close_releases_what_is_not_done_in_time_and_does_not_count_the_at
 
 async def test_leaving_the_memory_closes_it(tmp_path: Path) -> None:
     chat = ScriptedChat(brief)
-    async with opened(tmp_path, chat=chat, worker=True) as memory:
+    async with opened(tmp_path, chat=chat, at_work=True) as memory:
         session = conversation(memory)
     with pytest.raises(StoreClosed):
         await session.add("user", "too late")
@@ -173,13 +172,13 @@ async def test_leaving_the_memory_closes_it(tmp_path: Path) -> None:
 
 async def test_an_error_of_the_caller_comes_out_as_itself(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
-        async with opened(tmp_path, worker=True):
+        async with opened(tmp_path, at_work=True):
             raise ZeroDivisionError
 
 
 async def test_a_memory_without_a_worker_plans_and_does_not_work(tmp_path: Path) -> None:
     chat = ScriptedChat(brief)
-    async with opened(tmp_path, chat=chat, worker=False) as memory:
+    async with opened(tmp_path, chat=chat) as memory:
         await say(conversation(memory), 12)
         assert not await memory.idle(0.15), "there is something due, and nobody does it"
         assert chat.prompts == []
@@ -190,7 +189,7 @@ async def test_a_memory_without_a_worker_plans_and_does_not_work(tmp_path: Path)
 
 
 async def test_a_memory_with_a_worker_notices_what_other_processes_append(tmp_path: Path) -> None:
-    async with opened(tmp_path, chat=ScriptedChat(brief), worker=True) as works, opened(tmp_path) as writes:
+    async with opened(tmp_path, chat=ScriptedChat(brief), at_work=True) as works, opened(tmp_path) as writes:
         await works.idle(1)
         await say(conversation(writes), 12)
         with anyio.fail_after(2):
@@ -242,7 +241,8 @@ class CancelAt:
             self.scope.cancel()
             return
         done = threading.Event()
-        self.loop.call_soon_threadsafe(lambda: (self.scope.cancel(), done.set()))
+        self.loop.call_soon_threadsafe(self.scope.cancel)
+        self.loop.call_soon_threadsafe(done.set)
         done.wait(5)
 
 
@@ -339,7 +339,7 @@ async def test_an_error_at_any_step_leaves_a_job_that_can_be_done(tmp_path: Path
 
 async def test_a_worker_outlives_a_database_that_is_busy(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     chat = ScriptedChat(brief)
-    async with opened(tmp_path, chat=chat, worker=True, busy_timeout=0.0) as memory:
+    async with opened(tmp_path, chat=chat, at_work=True, busy_timeout=0.0) as memory:
         session = conversation(memory)
         await say(session, 9)
         blocker = sqlite3.connect(tmp_path / "memory.db", isolation_level=None, check_same_thread=False)
@@ -371,4 +371,3 @@ async def test_whoever_listens_is_told_of_every_job(tmp_path: Path) -> None:
         worker = replace(memory._services.worker, on_event=lambda job, ok: told.append((job.kind, ok)))
         await worker.drain()
     assert Counter(told) == {("summarise", True): 1}
-    assert logging.getLogger("anaphora.worker")

@@ -8,7 +8,7 @@ from anaphora.domain.keys import SeqRange
 from anaphora.domain.summaries import Point, Summary
 
 #: how many of the newest turns a session remembers the starts of; windows must fit in it
-TAIL_TURNS = 128
+TAIL_TURNS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

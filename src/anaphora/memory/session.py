@@ -39,7 +39,8 @@ class Session:
         self._instructions = instructions or (agent.instructions if agent else None) or services.settings.instructions
         self._strategy = strategy or (agent.strategy if agent else None)
         self._budget = agent.context_budget if agent else None
-        self._talking = anyio.Lock()
+        # no lock, which only its own task may open: a stream that is walked away from is closed by another
+        self._talking = anyio.Semaphore(1, max_value=1)
 
     async def add(
         self,
