@@ -101,8 +101,8 @@ def test_the_file_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
             "agents.cook.memory.temprature: unknown setting 'temprature': did you mean 'temperature'?",
         ),
         (
-            "[tasks.summarise]\nmax_token = 1",
-            "tasks.summarise.max_token: unknown setting 'max_token': did you mean 'max_tokens'?",
+            "[tasks.summarise]\ntimeot = 1",
+            "tasks.summarise.timeot: unknown setting 'timeot': did you mean 'timeout'?",
         ),
     ],
 )
@@ -203,7 +203,6 @@ def test_the_nearest_word_decides_which_model_summarises() -> None:
         memory_model = "openai:memory"
         [tasks.summarise]
         model = "openai:task"
-        max_tokens = 99
         [agents.cook]
         model = "openai:cook"
         [agents.doctor]
@@ -222,7 +221,6 @@ def test_the_nearest_word_decides_which_model_summarises() -> None:
     assert settings.memory_model_for("cook").model == "openai:task"
     assert settings.memory_model_for("doctor").model == "openai:doctor-memory"
     assert settings.memory_model_for("doctor").temperature == 0.1
-    assert settings.memory_model_for("doctor").max_tokens == 99
 
 
 @pytest.mark.anyio

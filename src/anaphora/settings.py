@@ -65,12 +65,17 @@ class ModelSettings(_Section):
     model: str | None = None
     base_url: str | None = None
     api_key: SecretStr | None = None
-    max_tokens: int | None = Field(default=None, ge=1)
     temperature: float | None = Field(default=None, ge=0, le=2)
     timeout: float | None = Field(default=None, gt=0)
 
 
-class AgentSettings(ModelSettings):
+class ChatModelSettings(ModelSettings):
+    """A model that answers; how long a summary may be is its strategy's to say."""
+
+    max_tokens: int | None = Field(default=None, ge=1)
+
+
+class AgentSettings(ChatModelSettings):
     """What one agent does differently."""
 
     memory: ModelSettings = ModelSettings()
@@ -178,10 +183,10 @@ class Settings(BaseSettings):
             redo_seconds=worker.redo_seconds,
         )
 
-    def chat_model(self, agent: str | None = None) -> ModelSettings:
+    def chat_model(self, agent: str | None = None) -> ChatModelSettings:
         """The model that answers for an agent (None: for those without one of their own)."""
         own = self.agents.get(agent or "", AgentSettings())
-        base = ModelSettings(
+        base = ChatModelSettings(
             model=self.model,
             base_url=self.base_url,
             api_key=self.api_key,
@@ -189,12 +194,12 @@ class Settings(BaseSettings):
             temperature=self.temperature,
             timeout=self.timeout,
         )
-        return _over(base, own)
+        return ChatModelSettings(**_over(base, own, ChatModelSettings))
 
     def memory_model_for(self, agent: str | None = None) -> ModelSettings:
         """The model that summarises for an agent: its own, the task's, the memory model, or the chat model."""
         own = self.agents.get(agent or "", AgentSettings())
-        base = self.chat_model(agent)
+        found: ModelSettings = self.chat_model(agent)
         memory = ModelSettings(
             model=self.memory_model,
             base_url=self.memory_base_url,
@@ -202,9 +207,11 @@ class Settings(BaseSettings):
             temperature=self.memory_temperature,
             timeout=self.memory_timeout,
         )
-        return _over(_over(_over(base, memory), self.tasks.get("summarise", ModelSettings())), own.memory)
+        for nearer in (memory, self.tasks.get("summarise", ModelSettings()), own.memory):
+            found = ModelSettings(**_over(found, nearer, ModelSettings))
+        return found
 
-    def chat_options(self, model: ModelSettings) -> ChatOptions:
+    def chat_options(self, model: ChatModelSettings) -> ChatOptions:
         """How a model is asked for an answer."""
         return ChatOptions(
             max_tokens=model.max_tokens or self.max_tokens,
@@ -270,15 +277,14 @@ def _known(loc: tuple[Any, ...]) -> list[str]:
     return list(model.model_fields)
 
 
-def _over(base: ModelSettings, own: ModelSettings) -> ModelSettings:
+def _over(base: ModelSettings, own: ModelSettings, kind: type[ModelSettings]) -> dict[str, Any]:
     """The base with what `own` sets; another provider or endpoint does not inherit the base's endpoint and key."""
-    fields = ("model", "base_url", "api_key", "max_tokens", "temperature", "timeout")
-    values = {name: getattr(own, name) for name in fields if getattr(own, name) is not None}
-    inherited = {name: getattr(base, name) for name in fields}
+    values = {name: getattr(own, name) for name in kind.model_fields if getattr(own, name) is not None}
+    inherited = {name: getattr(base, name) for name in kind.model_fields}
     elsewhere = own.base_url is not None and own.base_url != base.base_url
     if elsewhere or (own.model and base.model and _provider(own.model) != _provider(base.model)):
         inherited |= {"base_url": None, "api_key": None}
-    return ModelSettings(**{**inherited, **values})
+    return inherited | values
 
 
 def _provider(model: str) -> str:

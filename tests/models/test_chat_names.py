@@ -41,7 +41,6 @@ async def test_the_users_openai_key_is_not_sent_to_another_server(
     [
         ("openai:gpt-4.1-mini", {}, "set OPENAI_API_KEY"),
         ("azure:mine", {}, "set AZURE_OPENAI_ENDPOINT"),
-        ("ollama:llama3.2", {}, "set OLLAMA_BASE_URL"),
         ("bedrock:nova", {}, r"pip install 'pydantic-ai-slim\[bedrock\]'"),
         ("gpt-4.1-mini", {}, "openai:gpt-4.1-mini"),
         ("openai:", {}, "openai:gpt-4.1-mini"),
@@ -55,6 +54,11 @@ def test_a_name_that_cannot_work_says_what_to_do(name: str, options: dict[str, A
     with pytest.raises(ConfigError, match=line) as caught:
         PydanticAIChat.from_name(name, **options)
     assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+def test_ollama_is_looked_for_where_it_answers_by_default() -> None:
+    chat = PydanticAIChat.from_name("ollama:llama3.2")
+    assert chat._model.base_url.startswith("http://localhost:11434/v1")
 
 
 def test_an_empty_key_in_the_environment_is_a_missing_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,8 @@ from anaphora.errors import ConfigError, ModelError, ModelOutputInvalid, ModelRe
 from anaphora.models.prompted import json_text, with_schema
 from anaphora.ports.models import Completion
 
+#: where Ollama answers unless OLLAMA_BASE_URL or a setting says otherwise (its documentation)
+OLLAMA_URL = "http://localhost:11434/v1"
 DEFAULT_TIMEOUT = 60.0
 #: characters of the longest token that is in use (a run of blanks in o200k_base): no answer is longer per token
 LONGEST_TOKEN = 128
@@ -293,9 +295,14 @@ def _build(provider: str, model: str, *, base_url: str | None, api_key: str | No
         return OpenAIChatModel(model, provider=compatible, profile=profile)
 
     def make(kind: str) -> Provider[Any]:
-        if base_url is None and api_key is None:
-            return infer_provider(kind)
         factory = infer_provider_class(kind)
+        if base_url is None and api_key is None:
+            try:
+                return infer_provider(kind)
+            except failures.UserError:
+                if kind != "ollama":
+                    raise
+                return factory(base_url=OLLAMA_URL)
         takes = inspect.signature(factory).parameters
         given = {"azure_endpoint" if "azure_endpoint" in takes else "base_url": base_url, "api_key": api_key}
         wanted = {key: value for key, value in given.items() if value is not None}

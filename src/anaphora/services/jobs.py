@@ -29,13 +29,18 @@ class Jobs:
         stuck_seconds: float | None = None,
         limit: int = 50,
     ) -> Sequence[Job]:
-        """Jobs, newest first; with `stuck_seconds`, those that should have moved that long ago."""
+        """Jobs, newest first; with `stuck_seconds`, those that should have moved that long ago.
+
+        Without a model, what waits for one is not stuck.
+        """
         if not 1 <= limit <= 1000:
             raise InvalidInput("limit must be between 1 and 1000")
         before = None if stuck_seconds is None else self.clock.now() - timedelta(seconds=stuck_seconds)
-        return await self.store.read(
+        found = await self.store.read(
             lambda unit: unit.jobs.list(tenant, states=states, stuck_before=before, limit=limit)
         )
+        waits = before is not None and not self.with_model
+        return [job for job in found if not (waits and job.needs_model)]
 
     async def retry(self, tenant: str, job_id: UUID | None = None) -> int:
         """Queue failed jobs again, with fresh attempts.

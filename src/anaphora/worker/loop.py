@@ -50,8 +50,9 @@ class Worker:
             except StoreError as error:
                 log.warning("The store failed: %s", error, extra={"event": "store_failed"})
                 busy = False
-            except Exception:  # a worker must outlive whatever goes wrong around a job
-                log.exception("The worker stumbled", extra={"event": "worker_stumbled"})
+            except Exception as error:  # noqa: BLE001 - a worker must outlive whatever goes wrong around a job
+                what = (type(error).__name__, _where(error))
+                log.error("The worker stumbled: %s at %s", *what, extra={"event": "worker_stumbled"})  # noqa: TRY400
                 busy = False
             if not busy:
                 await self._pause(stopping)
