@@ -58,7 +58,7 @@ def test_a_name_that_cannot_work_says_what_to_do(name: str, options: dict[str, A
 
 def test_ollama_is_looked_for_where_it_answers_by_default() -> None:
     chat = PydanticAIChat.from_name("ollama:llama3.2")
-    assert chat._model.base_url.startswith("http://localhost:11434/v1")
+    assert str(chat._model.base_url).startswith("http://localhost:11434/v1")
 
 
 def test_an_empty_key_in_the_environment_is_a_missing_one(monkeypatch: pytest.MonkeyPatch) -> None:
