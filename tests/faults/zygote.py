@@ -31,13 +31,19 @@ def serve() -> None:
         importlib.import_module(name)
     gc.collect()
     gc.freeze()
+    alive: set[int] = set()
     for line in sys.stdin:
         command = json.loads(line)
         if "run" in command:
-            answer: object = _fork(command["run"], command["out"], command["told"])
+            child = _fork(command["run"], command["out"], command["told"])
+            alive.add(child)
+            answer: int | None = child
         else:
             answer = _reap(command["reap"], command["timeout"])
+            alive.discard(command["reap"])
         print(json.dumps(answer), flush=True)
+    for child in alive:
+        _reap(child, 0.0)  # left by a test that failed
 
 
 def _fork(program: str, out: str, told: dict[str, Any]) -> int:

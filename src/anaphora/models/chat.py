@@ -302,7 +302,8 @@ def _build(provider: str, model: str, *, base_url: str | None, api_key: str | No
             except failures.UserError:
                 if kind != "ollama":
                     raise
-                return factory(**{"base_url": OLLAMA_URL})
+                wanted = {"base_url": OLLAMA_URL}
+                return factory(**wanted)
         takes = inspect.signature(factory).parameters
         given = {"azure_endpoint" if "azure_endpoint" in takes else "base_url": base_url, "api_key": api_key}
         wanted = {key: value for key, value in given.items() if value is not None}
