@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -114,6 +117,30 @@ async def test_bytes_that_a_reader_holds_on_to_are_gone_soon_after_it_ends(tmp_p
                 return
             await asyncio.sleep(0.1)
         pytest.fail("the content is still there")
+
+
+async def test_bytes_that_a_dying_process_left_are_gone_when_the_file_is_opened_again(tmp_path: Path) -> None:
+    """A kill between a reset's commit and the cleaning: the mark on disk tells the next one."""
+    path = tmp_path / "m.db"
+    async with opened(path, planner=always) as store:
+        await filled(store)
+    died = f"""
+import asyncio, sys
+sys.path[:0] = {sys.path!r}
+from tests.storage.bench import after, opened, row_of
+from anaphora.testing.failpoints import KillAt
+async def main():
+    async with opened({str(path)!r}, failpoint=KillAt("write.after_commit")) as store:
+        row = await store.read(row_of)
+        await store.write(lambda unit: unit.sessions.reset("t", row.id, now=after(1)))
+asyncio.run(main())
+"""
+    done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", died], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert bytes_with(tmp_path, CANARY[:6])
+    async with opened(path) as store:
+        assert await store.read(lambda unit: row_of(unit).head) == 0
+    assert bytes_with(tmp_path, CANARY, CANARY[:6], CANARY_HAN, "龘龘龘") == []
 
 
 async def test_a_reset_session_is_as_new_and_others_are_untouched(tmp_path: Path) -> None:

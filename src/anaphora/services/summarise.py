@@ -265,7 +265,8 @@ class Summarise:
     def abandon(self, unit: Unit, job: Job) -> None:
         """A rebuild failed for good: forget what it built; the old chain is served as before.
 
-        One that waits for a model is planned again, after as long as its digest is old: an outage may last.
+        One that waits for a model is planned again, after as long as its digest is old: an outage may last. Not if
+        its workers died of it: they would die again.
         """
         row = unit.sessions.get(job.tenant, job.session_id)
         if row is None or job.kind is not JobKind.REBUILD:
@@ -275,7 +276,7 @@ class Summarise:
         unit.summaries.drop_head(job.tenant, row.id, rebuild_reader(strategy))
         live = unit.summaries.head(job.tenant, row.id, live_reader(strategy))
         served = unit.summaries.get(job.tenant, live.summary_id) if live.summary_id else None
-        if job.needs_model and served is not None:
+        if job.needs_model and served is not None and job.attempt <= job.max_attempts:
             self.planning.plan_redo_again(unit, row, served, from_seq=job.from_seq or 0, now=self.clock.now())
 
     def _report(self, assignment: Assignment, summary: Summary, millis: int) -> None:

@@ -31,6 +31,10 @@ from anaphora.storage.unit import SqlUnit
 
 #: members of one transaction
 MAX_BATCH = 256
+#: what was erased may still stand in the files: kept on disk, so that whoever opens them next cleans up
+_MARK_UNCLEAN = "INSERT OR REPLACE INTO store_meta (name, value) VALUES ('unclean', '1')"
+_IS_UNCLEAN = "SELECT 1 FROM store_meta WHERE name = 'unclean'"
+_MARK_CLEAN = "DELETE FROM store_meta WHERE name = 'unclean'"
 #: seconds after which an unfinished cleaning is tried again
 _CLEAN_AGAIN = 0.5
 #: the longest pause before asking for the write lock again, in seconds
@@ -73,7 +77,7 @@ class Writer:
         self._queue: queue.SimpleQueue[Sequence[Task] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._stopped = False
-        self._unclean = False
+        self._unclean = self._found_unclean()
         self._thread = threading.Thread(target=self._run, name="anaphora-writer", daemon=True)
         self._thread.start()
 
@@ -94,6 +98,8 @@ class Writer:
 
     def _run(self) -> None:
         going = True
+        if self._unclean:
+            self._clean()
         while going:
             batch, going = self._take()
             for start in range(0, len(batch), MAX_BATCH):
@@ -166,6 +172,7 @@ class Writer:
                     for task in group:
                         self._work(unit, task, alone=len(tasks) == 1)
             if unit.effects.erased:
+                self._connection.exec_driver_sql(_MARK_UNCLEAN)
                 self._failpoint("reset.before_commit")
             self._failpoint(f"{kind}.before_commit")
         return unit.effects
@@ -202,6 +209,10 @@ class Writer:
                     raise
                 time.sleep(_PAUSE * (1 + self._policy.randomness(1)[0]) / 256)
 
+    def _found_unclean(self) -> bool:
+        """Whether a process died, or was stopped, before it had cleaned up."""
+        return raw(self._connection).execute(_IS_UNCLEAN).fetchone() is not None
+
     def _clean(self) -> None:
         """Leave no byte of what was erased in the index's segments or the write-ahead log.
 
@@ -213,6 +224,9 @@ class Writer:
                 self._connection.exec_driver_sql("INSERT INTO message_words (message_words) VALUES ('optimize')")
                 self._connection.exec_driver_sql("INSERT INTO message_trigrams (message_trigrams) VALUES ('optimize')")
             cleaned.value = raw(self._connection).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+            if cleaned.value:
+                with self._begin():
+                    self._connection.exec_driver_sql(_MARK_CLEAN)
         self._unclean = not cleaned.value
 
 
