@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.machine.subjects import FAULTS, KEY, Anaphora, Subject, script_of
 
+from anaphora.domain.context import Context
 from anaphora.domain.jobs import Fence, Job
 from anaphora.errors import KeyReused, LeaseLost, ModelError
 from anaphora.rules.admission import new_message
@@ -133,6 +134,8 @@ class AnaphoraMachine(CoverageMachine):
         block = "".join(m.content for m in context.messages if m.section == "memory")
         said = {n for span in context.coverage.summarised for n in span}
         extractive = any(row[0] != "model" for row in self.rows("select method from points"))
+        if extractive and block:
+            assert "model" in context.degraded or not self.shown_without_model(context), "I17: it does not say so"
         if not extractive:
             assert said <= canaries(block), f"I1: {sorted(said - canaries(block))} are said to be summarised"
         shown = {m.seq for m in context.messages if m.seq is not None}
@@ -251,6 +254,10 @@ class AnaphoraMachine(CoverageMachine):
             assert strategy.plan(row.state(self.covered_to_now())) is None, "I9: work is due that nobody queued"
 
     # -- what must hold ----------------------------------------------------------------------------------------
+
+    def shown_without_model(self, context: Context) -> bool:
+        """Whether a shown point was made by no model."""
+        return any("point (model)" not in line.source for line in context.explain() if line.section == "memory")
 
     def covered_to_now(self) -> int:
         found = self.rows("select position from heads where reader like 'live:%'")

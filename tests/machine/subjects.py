@@ -48,7 +48,7 @@ FAULTS: Mapping[str, ModelError | str] = {
     "timeout": ModelUnavailable("no answer in time"),
     "rate_limit": ModelUnavailable("429", retry_after=7),
     "empty": "",
-    "refusal": '{"points": [{"text": "I\'m sorry, but I can\'t help with that.", "first": 0, "last": 0}], "merged": null}',
+    "refusal": '{"points": [{"text": "I cannot help with that.", "first": 0, "last": 0}], "merged": null}',
     "bad_json": '{"points": [{"text": "half',
     "huge": '{"points": [{"text": "' + "x" * 1_000_000 + '", "first": 0, "last": 0}], "merged": null}',
     "wrong_ids": '{"points": [{"text": "something", "first": 900000, "last": 900001}], "merged": null}',

@@ -1,4 +1,4 @@
-"""200 runs of 30 steps for each strategy; and the seeds' own algorithms must fail the same machine."""
+"""200 runs of 30 steps for each strategy (2,000 in `make test-deep`); the seeds' own algorithms must fail them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ CI = settings(
     suppress_health_check=[HealthCheck.too_slow],
     phases=[Phase.explicit, Phase.generate],
 )
+
+DEEP = settings(CI, max_examples=2000, derandomize=False, print_blob=True)
 
 
 class RollingPairsMachine(AnaphoraMachine):
@@ -54,10 +56,17 @@ class Seed004Machine(CoverageMachine):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("machine", [RollingPairsMachine, TightSummariesMachine, SlidingWindowMachine])
 def test_nothing_is_ever_silently_forgotten(machine: type[AnaphoraMachine]) -> None:
-    run_state_machine_as_test(machine, settings=CI)  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(machine, settings=CI)
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("machine", [RollingPairsMachine, TightSummariesMachine, SlidingWindowMachine])
+def test_nothing_is_forgotten_in_thousands_of_runs(machine: type[AnaphoraMachine]) -> None:
+    run_state_machine_as_test(machine, settings=DEEP)
 
 
 @pytest.mark.parametrize("machine", [Seed000Machine, Seed004Machine])
 def test_the_seeds_own_algorithms_fail_the_same_machine(machine: type[CoverageMachine]) -> None:
     with pytest.raises(AssertionError, match="are nowhere"):
-        run_state_machine_as_test(machine, settings=CI)  # type: ignore[no-untyped-call]
+        run_state_machine_as_test(machine, settings=CI)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -25,7 +27,7 @@ def count(text: str) -> int:
     return (len(text) + 3) // 4
 
 
-def message(seq: int, text: str, role: Role = Role.USER, parts: tuple[dict[str, object], ...] = ()) -> Message:
+def message(seq: int, text: str, role: Role = Role.USER, parts: tuple[Mapping[str, Any], ...] = ()) -> Message:
     return Message(
         id=UUID(int=seq),
         seq=seq,

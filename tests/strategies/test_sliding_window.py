@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -79,7 +80,7 @@ def test_what_an_outage_left_behind_the_window_is_not_read_again() -> None:
 
 def summary(start: int, stop: int, *cuts: int) -> Summary:
     edges = [start, *cuts, stop]
-    points = tuple(Point(text=f"{a}-{b}", range=SeqRange(a, b)) for a, b in zip(edges, edges[1:], strict=False))
+    points = tuple(Point(text=f"{a}-{b}", range=SeqRange(a, b)) for a, b in itertools.pairwise(edges))
     return Summary(
         id=UUID(int=1),
         base_id=None,
