@@ -99,6 +99,16 @@ def test_ctrl_c_while_a_model_thinks_keeps_the_question(tmp_path: Path) -> None:
 
 def test_ctrl_c_in_a_stream_keeps_what_came(tmp_path: Path) -> None:
     chat = Halting()
+    with opened(tmp_path, chat_model=chat) as memory:
+        session = conversation(memory)
+        with pytest.raises(KeyboardInterrupt), ctrl_c_once(chat.stuck.began):
+            list(session.stream("one two three"))
+        assert [(m.content, m.metadata) for m in session.messages()][1:] == [("You said: ", INTERRUPTED)]
+    assert len(log_of(tmp_path)) == 2
+
+
+def test_ctrl_c_through_everything_at_once_keeps_what_came(tmp_path: Path) -> None:
+    chat = Halting()
     with pytest.raises(KeyboardInterrupt), opened(tmp_path, chat_model=chat) as memory, ctrl_c_once(chat.stuck.began):
         list(conversation(memory).stream("one two three"))
     assert [(m.content, m.metadata) for m in log_of(tmp_path)][1:] == [("You said: ", INTERRUPTED)]
