@@ -56,6 +56,8 @@ async def test_a_backlog_of_long_messages_drains_in_bounded_prompts(tmp_path: Pa
         sizes = [sum(m.tokens for m in prompt) for prompt in chat.prompts]
         assert max(sizes) < 2000 + 150 + 600
         assert len(chat.prompts) < 30
+        cut = [entry["n"] for prompt in chat.prompts for entry in entries(prompt) if "left out here" in entry["text"]]
+        assert cut == [20], "what fits into a smaller batch is shown whole"
 
 
 async def test_a_rate_limit_is_waited_out(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ async def test_nothing_that_was_said_is_in_any_log_when_a_server_fails(
             "model": "openai:scripted",
             "base_url": server.base_url,
             "api_key": f"sk-{CANARY}",
-            "timeout": 0.3,
+            "timeout": 10.0,
         }
         async with opened(tmp_path, clock=clock, **model) as memory:
             for n, fault in enumerate((faults.BadKey(), faults.BadRequest(), faults.ServerError(), None)):

@@ -67,8 +67,10 @@ def server(running: ScriptedModelServer) -> ScriptedModelServer:
 
 
 @asynccontextmanager
-async def connected(folder: Path, server: ScriptedModelServer, clock: FakeClock) -> AsyncIterator[Memory]:
-    wanted: dict[str, Any] = {"model": "openai:scripted", "base_url": server.base_url, "timeout": 0.3}
+async def connected(
+    folder: Path, server: ScriptedModelServer, clock: FakeClock, *, timeout: float = 10.0
+) -> AsyncIterator[Memory]:
+    wanted: dict[str, Any] = {"model": "openai:scripted", "base_url": server.base_url, "timeout": timeout}
     async with opened(folder, clock=clock, **wanted) as memory:
         yield memory
 
@@ -92,7 +94,8 @@ async def test_a_fault_costs_no_message_and_is_caught_up_with(
     tmp_path: Path, server: ScriptedModelServer, fault: Fault
 ) -> None:
     clock = FakeClock()
-    async with connected(tmp_path, server, clock) as memory:
+    hangs = isinstance(fault, faults.Timeout | faults.SlowDrip | faults.EndlessStream)
+    async with connected(tmp_path, server, clock, timeout=0.3 if hangs else 10.0) as memory:
         session = conversation(memory)
         await say(session, 11)
         server.fault = fault

@@ -7,13 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from anaphora import Memory
+from anaphora import Memory, Session
 from anaphora.demo.script import load as load_script
+from anaphora.errors import ModelError
 from anaphora.settings import load
 
 pytestmark = [pytest.mark.anyio, pytest.mark.models, pytest.mark.timeout(600)]
 
 TURNS = 14
+
+
+async def talk(chat: Session, text: str) -> int:
+    """How many messages a turn left: two, or the question alone if the model's answer was none."""
+    try:
+        answer = await chat.send(text)
+    except ModelError:
+        return 1
+    assert answer.text.strip()
+    return 2
 
 
 async def test_garbage_from_a_real_model_breaks_no_invariant(real_model_url: str, tmp_path: Path) -> None:
@@ -35,14 +46,13 @@ async def test_garbage_from_a_real_model_breaks_no_invariant(real_model_url: str
             context = await chat.context(budget=900)
             assert context.coverage.head == at + 1
             assert context.tokens <= 900
-        answer = await chat.send("What did I want to open?")
-        assert answer.text.strip()
+        said = await talk(chat, "What did I want to open?")
         assert await memory.idle(300)
         versions = await chat.summaries()
         assert versions, "no summary was made"
         assert all(point.text.strip() for version in versions for point in version.points)
         context = await chat.context()
-        assert context.coverage.head == len(messages) + 2
+        assert context.coverage.head == len(messages) + said
     connection = sqlite3.connect(tmp_path / "memory.db")
     states = connection.execute(
         "select kind, state, reason from jobs where state in ('queued', 'running') and not needs_model"

@@ -292,6 +292,37 @@ async def test_a_rebuild_that_fails_for_good_leaves_the_old_chain_as_it_was(tmp_
         check_account(await session.context(), 100)
 
 
+async def test_a_summary_that_a_rebuild_overtook_is_not_committed(tmp_path: Path) -> None:
+    """I6: the head is not what it was when the work began; the work is done again on the new chain."""
+    clock, chat = FakeClock(), ScriptedChat(brief)
+    async with (
+        opened(tmp_path, chat=chat, clock=clock) as slow,
+        opened(tmp_path, chat=ScriptedChat(brief), clock=clock) as quick,
+    ):
+        session = conversation(quick)
+        await say(session, 20)
+        await quick.work()
+        old = await the_version(session)
+        await say(session, 10, start=20)
+
+        async def overtaken() -> None:
+            chat.pause = ScriptedChat().pause
+            assert await session.rebuild()
+            assert await quick.work() == 1
+
+        chat.pause = overtaken
+        await slow.work()
+        rebuilt = await the_version(session)
+        assert rebuilt.id != old.id
+        assert {s.base_id for s in await session.summaries()} == {None}, "a version on a base that is not served"
+        await clock.advance(LONG)
+        await settle(slow, clock)
+        newest = await the_version(session)
+        assert (newest.base_id, newest.range.stop) == (rebuilt.id, 22)
+        check_account(await session.context(), 30)
+        check_spoken_for(await session.context())
+
+
 async def test_messages_go_on_being_summarised_while_a_rebuild_is_under_way(tmp_path: Path) -> None:
     clock, chat = FakeClock(), ScriptedChat(brief)
     async with opened(tmp_path, chat=chat, clock=clock) as memory:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-from tests.memory import harness, test_appends, test_holes_of_seed_000, test_holes_of_seed_004, test_worked_examples
+from tests.memory import (
+    harness,
+    test_appends,
+    test_backlogs,
+    test_holes_of_seed_000,
+    test_holes_of_seed_004,
+    test_worked_examples,
+)
 from tests.sync import async_shaped
 
 pytestmark = pytest.mark.anyio
 
+MODULES = (test_appends, test_backlogs, test_holes_of_seed_000, test_holes_of_seed_004, test_worked_examples)
 #: what models, logs and the demo do is not done by the API: their modules are not read to it again
-MODULES = (test_appends, test_holes_of_seed_000, test_holes_of_seed_004, test_worked_examples)
+OTHERS = frozenset({"test_model_faults", "test_logs", "test_demo_conversation"})
 BELOW = "takes a claim below the public API, in the event loop of the test"
 #: laws that are not about the blocking API, and why
 LEFT_OUT: Mapping[str, str] = {
@@ -31,6 +40,11 @@ def on_the_blocking_api(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (harness, *MODULES):
         if hasattr(module, "Memory"):
             monkeypatch.setattr(module, "Memory", async_shaped.Memory)
+
+
+def test_no_module_is_forgotten() -> None:
+    read = {module.__name__.rpartition(".")[2] for module in MODULES}
+    assert {path.stem for path in Path(harness.__file__).parent.glob("test_*.py")} == read | OTHERS
 
 
 def test_every_law_is_read_once_and_those_left_out_are_there() -> None:

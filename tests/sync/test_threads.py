@@ -104,6 +104,21 @@ def test_an_error_of_the_program_leaves_the_block_as_it_is(tmp_path: Path) -> No
     assert len(log_of(tmp_path)) == 1
 
 
+def test_a_model_that_ends_the_program_does_not_end_the_loop(tmp_path: Path) -> None:
+    def leave(*_: object) -> str:
+        raise SystemExit(3)
+
+    before = set(threading.enumerate())
+    with opened(tmp_path, chat_model=ScriptedChat(leave)) as memory:
+        session = conversation(memory)
+        with pytest.raises(SystemExit, match="3"):
+            session.send("hello")
+        with pytest.raises(SystemExit, match="3"):
+            next(session.stream("hello"))
+        assert len(session.messages()) == 2
+    assert set(threading.enumerate()) == before
+
+
 def test_what_cannot_be_opened_leaves_no_thread(tmp_path: Path) -> None:
     before = set(threading.enumerate())
     with pytest.raises(ConfigError), opened(tmp_path, model="no-such-provider:x"):
