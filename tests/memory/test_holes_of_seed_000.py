@@ -31,6 +31,7 @@ from contextlib import AsyncExitStack
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import anyio
 import pytest
@@ -56,6 +57,7 @@ from anaphora.domain.jobs import JobState
 from anaphora.domain.summaries import SummaryStatus
 from anaphora.errors import ModelUnavailable, NotFound
 from anaphora.memory import Session
+from anaphora.rules.memory_block import delimiter
 from anaphora.testing import FakeClock
 from anaphora.testing.scripted import ScriptedChat
 
@@ -298,6 +300,23 @@ async def test_the_memory_block_is_data_in_the_user_role_behind_a_keyed_mark(tmp
 async def _like(session: Session) -> None:
     for seq in range(12):
         await session.add("user", text(seq))
+
+
+async def test_the_mark_depends_on_the_stores_secret_and_on_the_version(tmp_path: Path) -> None:
+    """Whoever knows every id, but not the secret, cannot write the mark; and an old mark closes no new block."""
+    one, two = UUID(int=1), UUID(int=2)
+    assert len({delimiter(secret, version) for secret in (b"a", b"b") for version in (one, two)}) == 4
+    async with opened(tmp_path, chat=ScriptedChat(brief)) as memory:
+        session = conversation(memory)
+        marks = []
+        for start in (0, 12):
+            await say(session, 12, start=start)
+            await memory.work()
+            context = await session.context()
+            assert context.coverage.summary_id is not None
+            marks.append(delimiter(await memory._services.store.secret(), context.coverage.summary_id))
+            assert block(context).startswith(f"<memory {marks[-1]}>\n")
+        assert marks[0] != marks[1]
 
 
 async def test_the_prefix_is_byte_stable_between_two_versions(tmp_path: Path) -> None:

@@ -120,8 +120,13 @@ async def test_every_change_of_a_jobs_status_is_a_debug_event(tmp_path: Path, ca
         await memory.work()
         chat.script = ScriptedChat().script
         await clock.advance(LONG)
-        chat.pause = anyio.sleep_forever
-        with anyio.move_on_after(0.2):
+        with anyio.CancelScope() as scope:
+
+            async def stop() -> None:
+                scope.cancel()
+                await anyio.sleep_forever()
+
+            chat.pause = stop
             await memory.work()
         chat.pause = ScriptedChat().pause
         await memory.work()

@@ -6,12 +6,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.memory.harness import by_turns, check_account, check_spoken_for, conversation, opened, say, spans
+from tests.memory.harness import block, by_turns, check_account, check_spoken_for, conversation, opened, say, spans
 
 from anaphora import Memory
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Receipt, ReceiptState
 from anaphora.testing.scripted import ScriptedChat
+from anaphora.testing.summaries import canaries
 
 pytestmark = pytest.mark.anyio
 
@@ -59,6 +60,7 @@ async def test_the_version_chain_of_seed_000_comes_out_end_to_end(tmp_path: Path
         assert context.coverage.elided == spans((0, 6))
         assert context.coverage.summarised == spans((6, 16))
         assert context.coverage.verbatim == spans((16, 20))
+        assert canaries(block(context)) == set(range(6, 16)), "what stands verbatim is not said twice"
         await _elided_but_found(memory, 6)
         states = [await memory.receipt(receipt.id) for receipt in receipts]
         assert states == [ReceiptState.ELIDED] * 6 + [ReceiptState.SUMMARISED] * 14

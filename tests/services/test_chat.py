@@ -169,7 +169,7 @@ async def _walk_away(session: Session) -> None:
     async for _ in session.stream("count"):
         break
     gc.collect()
-    with anyio.fail_after(2):
+    with anyio.fail_after(10):
         while len(await session.messages()) < 2:
             await anyio.sleep(0.01)
 
@@ -232,7 +232,7 @@ async def test_other_sessions_are_not_held_up_by_an_answer(tmp_path: Path) -> No
     async with opened(tmp_path, chat=chat) as memory, anyio.create_task_group() as group:
         group.start_soon(conversation(memory).send, "Tea?")
         await asked.wait()
-        with anyio.fail_after(1):
+        with anyio.fail_after(10):
             await say(conversation(memory, session="s2"), 4)
             await conversation(memory).context()
         free.set()

@@ -147,12 +147,12 @@ async def test_close_releases_what_is_not_done_in_time_and_does_not_count_the_at
         await say(conversation(memory), 12)
         await held.asked.wait()
         assert (await the_job(memory)).attempt == 1
-        with anyio.fail_after(2):
+        with anyio.fail_after(10):
             await memory.close(grace=0.05)
         job = await the_job(memory)
         assert (job.state, job.attempt, job.lease_owner) == (JobState.QUEUED, 0, None)
         assert held.cut_off
-        with anyio.fail_after(2):
+        with anyio.fail_after(10):
             await memory.close()
         await say(conversation(memory), 2, start=12)
         check_account(await conversation(memory).context(), 14)
@@ -192,7 +192,7 @@ async def test_a_memory_with_a_worker_notices_what_other_processes_append(tmp_pa
     async with opened(tmp_path, chat=ScriptedChat(brief), at_work=True) as works, opened(tmp_path) as writes:
         await works.idle(1)
         await say(conversation(writes), 12)
-        with anyio.fail_after(2):
+        with anyio.fail_after(10):
             while await served(conversation(writes)) is None:
                 await anyio.sleep(0.02)
 

@@ -1,0 +1,58 @@
+"""The blocking twins of `anaphora.memory`: one line a method."""
+
+from __future__ import annotations
+
+from anaphora.memory import JobsView as AsyncJobsView
+from anaphora.memory import Memory as AsyncMemory
+from anaphora.memory import Session as AsyncSession
+from anaphora.sync.forward import Facade, Opening, blocking, making, plain, streaming
+from anaphora.sync.host import Host
+
+
+class JobsView(Facade[AsyncJobsView]):
+    """Background work of a memory."""
+
+    list = blocking(AsyncJobsView.list)
+    retry = blocking(AsyncJobsView.retry)
+    live = blocking(AsyncJobsView.live)
+
+
+class Session(Facade[AsyncSession]):
+    """One conversation. May be used from several threads at once."""
+
+    def __init__(self, host: Host, inner: AsyncSession) -> None:
+        super().__init__(host, inner)
+        self.key = inner.key
+
+    add = blocking(AsyncSession.add)
+    add_turn = blocking(AsyncSession.add_turn)
+    messages = blocking(AsyncSession.messages)
+    context = blocking(AsyncSession.context)
+    send = blocking(AsyncSession.send)
+    stream = streaming(str, AsyncSession.stream)
+    recall = blocking(AsyncSession.recall)
+    summaries = blocking(AsyncSession.summaries)
+    rebuild = blocking(AsyncSession.rebuild)
+    end = blocking(AsyncSession.end)
+    reset = blocking(AsyncSession.reset)
+
+
+class Memory(Facade[AsyncMemory]):
+    """Everything that one database remembers. Open it with `Memory.open`; may be used from several threads at once."""
+
+    def __init__(self, host: Host, inner: AsyncMemory) -> None:
+        super().__init__(host, inner)
+        #: background work: list it, try failed jobs again
+        self.jobs = JobsView(host, inner.jobs)
+
+    open = Opening(AsyncMemory.open)
+    close = blocking(AsyncMemory.close)
+    session = making(Session, plain(AsyncMemory.session))
+    # the type checker sees that `**options` could hold a second `self`
+    new_session = making(Session, blocking(AsyncMemory.new_session))  # type: ignore[arg-type]
+    sessions = blocking(AsyncMemory.sessions)
+    search = blocking(AsyncMemory.search)
+    receipt = blocking(AsyncMemory.receipt)
+    stats = blocking(AsyncMemory.stats)
+    idle = blocking(AsyncMemory.idle)
+    work = blocking(AsyncMemory.work)
