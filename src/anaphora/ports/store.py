@@ -74,6 +74,7 @@ class Append:
     turns: str
     source: str
     idempotency_key: str | None
+    #: tells a retry from another body; empty without a key
     body_hash: str
     strategy: str | None
     subject: str | None

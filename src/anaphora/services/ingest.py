@@ -84,7 +84,7 @@ class Ingest:
                 turns=turns,
                 source=source,
                 idempotency_key=idempotency_key,
-                body_hash=body_hash(self.secret, messages),
+                body_hash=body_hash(self.secret, messages) if idempotency_key is not None else "",
                 strategy=strategy,
                 subject=subject,
                 now=now,

@@ -12,6 +12,7 @@ from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import Message, Receipt, Role, Trust
 from anaphora.errors import AnaphoraError, InvalidInput, KeyReused, NotFound
 from anaphora.ports.store import Append, Planner, SessionRow, StoredReceipt
+from anaphora.storage.bulk import run_bulk
 from anaphora.storage.jobs import SqlJobs
 from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.sessions import SqlSessions, fresh
@@ -228,8 +229,8 @@ class SqlMessages:
         }
 
     def _store(self, batch: _Batch) -> None:
-        self._connection.execute(_INSERT_RECEIPT, batch.receipts)
-        self._connection.execute(_INSERT, batch.messages)
+        run_bulk(self._connection, _INSERT_RECEIPT, receipts, batch.receipts)
+        run_bulk(self._connection, _INSERT, messages, batch.messages)
         self._words.add(batch.words)
         self._sessions.advance(batch.touched.values())
 

@@ -14,6 +14,7 @@ from anaphora.domain.jobs import JobState
 from anaphora.domain.keys import SessionKey
 from anaphora.errors import NotFound
 from anaphora.ports.store import SessionRow
+from anaphora.storage.bulk import run_bulk
 from anaphora.storage.effects import Effects
 from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.tables import heads, jobs, messages, receipts, sessions, summaries
@@ -178,8 +179,10 @@ class SqlSessions:
 
     def advance(self, rows: Iterable[SessionRow]) -> None:
         """Write down how far the sessions have come."""
-        self._connection.execute(
+        run_bulk(
+            self._connection,
             _ADVANCE,
+            sessions,
             [
                 {
                     "b_tenant": row.key.tenant,

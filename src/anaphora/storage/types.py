@@ -38,7 +38,8 @@ class UtcTime(sa.types.TypeDecorator[datetime]):
             raise InvalidInput("a time without a time zone cannot be stored: give it one, such as UTC")
         if dialect.name == "postgresql":
             return value
-        return value.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+        in_utc = value if value.tzinfo is UTC else value.astimezone(UTC)
+        return in_utc.isoformat(timespec="microseconds")[:-6] + "Z"
 
     def process_result_value(self, value: object, dialect: sa.Dialect) -> datetime | None:
         """The time, aware, in UTC."""
