@@ -15,10 +15,10 @@ import anyio.lowlevel
 import pytest
 
 from anaphora.domain.keys import SeqRange, SessionKey
-from anaphora.domain.messages import Message, NewMessage, Receipt, Role
+from anaphora.domain.messages import IMPORT_MARK, Message, NewMessage, Receipt, Role
 from anaphora.errors import InvalidInput, KeyReused, StoreBusy
 from anaphora.services.importing.formats import BadFile, ImportedConversation, read
-from anaphora.services.importing.run import BLOCK, MARK, ImportReport, import_conversations
+from anaphora.services.importing.run import BLOCK, ImportReport, import_conversations
 
 DATA = Path(__file__).parent.parent / "data"
 SAMPLES = ("openai-tools.json", "finetune.jsonl", "chat-log.jsonl", "sharegpt.json", "locomo.json")
@@ -67,7 +67,7 @@ class Log:
     async def imported(self, key: SessionKey, source: str, *, upto: int | None = None) -> Message | None:
         await anyio.lowlevel.checkpoint()
         for message in reversed(self.sessions[key]):
-            if message.source == source and (upto is None or message.metadata[MARK]["position"] <= upto):
+            if message.source == source and (upto is None or message.metadata[IMPORT_MARK]["position"] <= upto):
                 return message
         return None
 

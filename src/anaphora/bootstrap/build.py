@@ -26,6 +26,7 @@ from anaphora.ports.models import ChatModel, Embedder, TokenCounter
 from anaphora.ports.store import Store
 from anaphora.services.chat import Chat
 from anaphora.services.context import Contexts
+from anaphora.services.editing import Editing
 from anaphora.services.ingest import Ingest
 from anaphora.services.jobs import Jobs
 from anaphora.services.planning import Planning
@@ -60,6 +61,7 @@ class Services:
     clock: Clock
     strategies: Strategies
     ingest: Ingest
+    editing: Editing
     contexts: Contexts
     sessions: Sessions
     retrieve: Retrieve
@@ -128,6 +130,13 @@ async def _services(
         secret=secret,
         max_message_bytes=settings.max_message_bytes,
     )
+    editing = Editing(
+        store=store,
+        planning=planning,
+        counter=counter,
+        clock=world.clock,
+        max_message_bytes=settings.max_message_bytes,
+    )
     contexts = Contexts(
         store=store,
         strategies=strategies,
@@ -147,6 +156,7 @@ async def _services(
         clock=world.clock,
         strategies=strategies,
         ingest=ingest,
+        editing=editing,
         contexts=contexts,
         sessions=sessions,
         retrieve=retrieve,

@@ -15,7 +15,7 @@ from anaphora.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """Where each message of the session is: I1 says that the three parts hold each of them exactly once."""
+    """Where each message of the session is: I1 says that the parts hold each of them exactly once."""
 
     #: messages appended so far
     head: int
@@ -26,9 +26,11 @@ class Coverage:
     verbatim: tuple[SeqRange, ...]
     #: in neither, but declared, and found by search
     elided: tuple[SeqRange, ...]
+    #: deleted by somebody: in no prompt, found by no search
+    deleted: tuple[SeqRange, ...] = ()
 
     def __post_init__(self) -> None:
-        parts = (*self.summarised, *self.verbatim, *self.elided)
+        parts = (*self.summarised, *self.verbatim, *self.elided, *self.deleted)
         whole = union(parts)
         expected = (SeqRange(0, self.head),) if self.head else ()
         if whole != expected or sum(len(r) for r in parts) != self.head:
@@ -36,16 +38,18 @@ class Coverage:
 
     def counts(self) -> dict[str, int]:
         """How many messages each part holds."""
-        names = ("summarised", "verbatim", "elided")
-        return {name: sum(len(r) for r in getattr(self, name)) for name in names}
+        return {name: sum(len(r) for r in getattr(self, name)) for name in _PARTS}
 
     def to_dict(self) -> dict[str, Any]:
         """The manifest as JSON types; ranges are `[start, stop]`, half-open."""
         return {
             "head": self.head,
             "summary_id": str(self.summary_id) if self.summary_id else None,
-            **{name: [[r.start, r.stop] for r in getattr(self, name)] for name in ("summarised", "verbatim", "elided")},
+            **{name: [[r.start, r.stop] for r in getattr(self, name)] for name in _PARTS},
         }
+
+
+_PARTS = ("summarised", "verbatim", "elided", "deleted")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +86,8 @@ class Context:
     #: what instructions, the whole history and the query would have cost
     tokens_full_history: int
     coverage: Coverage
-    #: what did not work as it should: "model", "embedder", "summary", "store", ...
+    #: what is not as it should be: "model" (no model wrote a shown point), "summary" (what it should speak for has no
+    #: room), "stale" (the summary was made before an edit and is being made again), ...
     degraded: tuple[str, ...]
     lines: tuple[Line, ...]
 

@@ -115,6 +115,11 @@ def subtract(whole: Iterable[SeqRange], holes: Iterable[SeqRange]) -> tuple[SeqR
     return tuple(left)
 
 
+def count_in(span: SeqRange, ranges: Iterable[SeqRange]) -> int:
+    """How many numbers of the span are in one of the disjoint ranges."""
+    return sum(len(span.clip(item)) for item in ranges)
+
+
 def uuid7(now: datetime, randomness: bytes) -> UUID:
     """A version 7 UUID (RFC 9562): 48 bits of milliseconds, then random bits.
 

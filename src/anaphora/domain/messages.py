@@ -31,6 +31,9 @@ class Trust(StrEnum):
     OTHER = "other"
 
 
+#: the name in a message's metadata under which imports keep how far they came; it outlives edits and deletion
+IMPORT_MARK = "imported"
+
 #: A message part: `{"type": "text" | "tool_call" | "tool_result" | "image" | ..., ...}`.
 #: `tool_call`: `id`, `name`, `arguments` (a JSON object). `tool_result`: `id` (of the call), `content` (text).
 Part = Mapping[str, Any]
@@ -70,6 +73,12 @@ class Message:
     #: where it came from: "api", "chat", "import:locomo", ...
     source: str = "api"
     trust: Trust = Trust.OWNER_SAID
+    #: counts up from 1 with each edit; a deletion is the last one
+    version: int = 1
+    #: when this version took the place of the one before; None for the first
+    changed_at: datetime | None = None
+    #: a tombstone: it keeps its number and its place, and says nothing
+    deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +102,8 @@ class ReceiptState(StrEnum):
     APPENDED = "appended"
     SUMMARISED = "summarised"
     ELIDED = "elided"
+    #: every one of them was deleted
+    DELETED = "deleted"
     ERASED = "erased"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anaphora.domain.keys import SeqRange
+from anaphora.domain.keys import SeqRange, count_in
 from anaphora.domain.summaries import Point, Summary
 
 #: how many of the newest turns a session remembers the starts of; windows must fit in it
@@ -25,6 +25,12 @@ class State:
     turn_finished: bool
     #: the session was ended: what is due, is due now
     ended: bool = False
+    #: messages that were deleted: sorted, disjoint
+    deleted: tuple[SeqRange, ...] = ()
+
+    def live(self, span: SeqRange) -> int:
+        """How many messages of the span are still there."""
+        return len(span) - count_in(span, self.deleted)
 
     def turn_start(self, seq: int) -> int:
         """Start of the turn that holds `seq`; the oldest known start if it lies before all of them."""

@@ -13,11 +13,13 @@ from anaphora.bootstrap import Services
 from anaphora.domain.context import Context
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import Message, Part, Receipt
+from anaphora.domain.moments import AsOf
 from anaphora.domain.summaries import Summary
-from anaphora.errors import InvalidInput
+from anaphora.errors import InvalidInput, NotFound
 from anaphora.ports.store import WordHit
 from anaphora.rules.admission import new_message
 from anaphora.services.chat import Answer, Turn
+from anaphora.services.editing import Change
 
 
 class Session:
@@ -96,18 +98,83 @@ class Session:
             self.key, made, turns="turn", idempotency_key=key, strategy=self._strategy, subject=self._subject
         )
 
-    async def messages(
-        self, *, start: int | None = None, stop: int | None = None, limit: int = 100
-    ) -> Sequence[Message]:
-        """Messages in order: the last `limit`, or from `start` on the first `limit`."""
-        if start is None and stop is None:
-            return await self._services.sessions.newest(self.key, limit=limit)
-        return await self._services.sessions.messages(self.key, start=start or 0, stop=stop, limit=limit)
+    async def edit(
+        self,
+        seq: int,
+        content: str | None = None,
+        *,
+        name: str | None = None,
+        parts: Sequence[Part] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Message:
+        """Correct a message: what is not given stays as it was, and so do its number, role and time.
 
-    async def context(self, query: str | None = None, *, budget: int | None = None) -> Context:
-        """What a model should be shown before it answers `query`, the next user message, not yet appended.
+        What it said before is kept: `versions` shows it, and so does `as_of`. A summary that speaks of it is `stale`
+        from now on; it is served until it is made anew in the background.
+
+        Returns:
+            The message as it is now; it has no new version if it said that already.
 
         Raises:
+            NotFound: no such message.
+            InvalidInput: it was deleted, or cannot be stored so; nothing was changed.
+
+        """
+        change = Change(content=content, name=name, parts=parts, metadata=metadata)
+        return await self._services.editing.edit(self.key, seq, change)
+
+    async def delete(self, seq: int) -> bool:
+        """Delete a message: no prompt shows it, no search finds it, summaries are made anew without it.
+
+        Its number stays, and what it said is kept for `versions` and `as_of`; `reset` leaves nothing at all.
+
+        Returns:
+            False if it was deleted already.
+
+        Raises:
+            NotFound: no such message.
+
+        """
+        return await self._services.editing.delete(self.key, seq)
+
+    async def messages(
+        self, *, start: int | None = None, stop: int | None = None, limit: int = 100, as_of: AsOf | None = None
+    ) -> Sequence[Message]:
+        """Messages in order: the last `limit` (before `stop`), or from `start` on the first `limit`. No deleted ones.
+
+        With `as_of`, which goes with `stop` but not with `start`, as they were at that moment (see `context`).
+        """
+        if start is None:
+            return await self._services.sessions.newest(self.key, stop=stop, limit=limit, as_of=as_of)
+        if as_of is not None:
+            raise InvalidInput("give either start or as_of, not both")
+        return await self._services.sessions.messages(self.key, start=start, stop=stop, limit=limit)
+
+    async def versions(self, seq: int) -> Sequence[Message]:
+        """Every version of a message, the oldest first; a tombstone says that it was deleted.
+
+        Raises:
+            NotFound: no such message.
+
+        """
+        found = await self._services.sessions.versions(self.key, start=seq, stop=seq + 1)
+        if not found:
+            raise NotFound(f"there is no message {seq} in session {self.key.session!r} of user {self.key.user!r}")
+        return found
+
+    async def context(
+        self, query: str | None = None, *, budget: int | None = None, as_of: AsOf | None = None
+    ) -> Context:
+        """What a model should be shown before it answers `query`, the next user message, not yet appended.
+
+        Args:
+            query: the next user message.
+            budget: tokens of the prompt.
+            as_of: a moment of the past instead of now: a number of messages (when the log held so many, before the
+                next came) or a time with a zone. With the same query and budget it is what was served then.
+
+        Raises:
+            InvalidInput: an `as_of` that is not in the session's past.
             BudgetTooSmall: less than the instructions and 64 tokens.
             StoreError: the store is down; an empty history is never served instead.
 
@@ -118,6 +185,7 @@ class Session:
             budget=self._budget if budget is None else budget,
             instructions=self._instructions,
             strategy=self._strategy,
+            as_of=as_of,
         )
 
     async def send(self, content: str | None, *, budget: int | None = None, key: str | None = None) -> Answer:
@@ -153,9 +221,14 @@ class Session:
         """What was said before that shares words with a message: what can be answered without a model."""
         return await self._services.chat.recall(self.key, content, limit=limit)
 
-    async def summaries(self, *, limit: int = 20, before: int | None = None) -> Sequence[Summary]:
-        """Versions of the summary, newest first; with `before`, those with a smaller version number."""
-        return await self._services.sessions.summaries(self.key, limit=limit, before=before)
+    async def summaries(
+        self, *, limit: int = 20, before: int | None = None, as_of: AsOf | None = None
+    ) -> Sequence[Summary]:
+        """Versions of the summary, newest first; with `before`, those with a smaller version number.
+
+        With `as_of`, those that there were at that moment, with the status that they had (see `context`).
+        """
+        return await self._services.sessions.summaries(self.key, limit=limit, before=before, as_of=as_of)
 
     async def rebuild(self, *, from_seq: int = 0) -> bool:
         """Queue making the summaries anew from a message on; False if that is under way already."""

@@ -12,6 +12,7 @@ from uuid import UUID
 from anaphora.domain.jobs import Fence, Job, JobKind, JobState
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import Message, NewMessage, Receipt, Trust
+from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Summary
 
@@ -33,6 +34,8 @@ class SessionRow:
     turn_finished: bool
     #: tokens of all messages together
     tokens: int
+    #: messages that were deleted: sorted, disjoint, not adjacent
+    deleted: tuple[SeqRange, ...] = ()
     #: raised by reset and erase: work planned before it is void
     epoch: int
     created_at: datetime
@@ -47,6 +50,7 @@ class SessionRow:
             turn_starts=self.turn_starts,
             turn_finished=self.turn_finished,
             ended=self.ended_at is not None,
+            deleted=self.deleted,
         )
 
 
@@ -110,6 +114,10 @@ class Sessions(Protocol):
         """The session with this id in this tenant, or None."""
         ...
 
+    def lock(self, key: SessionKey) -> SessionRow | None:
+        """The session, or None; nobody else changes it until the end of the transaction."""
+        ...
+
     def create(
         self, key: SessionKey, *, session_id: UUID, strategy: str | None, subject: str | None, now: datetime
     ) -> SessionRow:
@@ -142,12 +150,25 @@ class Messages(Protocol):
         """Append to many sessions with a fixed number of statements; one result for each, in order."""
         ...
 
-    def range(self, tenant: str, session_id: UUID, span: SeqRange, *, limit: int) -> Sequence[Message]:
-        """Messages of the range in order, the first `limit` of them."""
+    def range(
+        self, tenant: str, session_id: UUID, span: SeqRange, *, limit: int, deleted: bool = False
+    ) -> Sequence[Message]:
+        """Messages of the range in order, the first `limit` of them; with `deleted`, tombstones among them."""
         ...
 
-    def newest(self, tenant: str, session_id: UUID, span: SeqRange, *, limit: int) -> Sequence[Message]:
-        """The last `limit` messages of the range, newest first."""
+    def newest(
+        self, tenant: str, session_id: UUID, span: SeqRange, *, limit: int, deleted: bool = False
+    ) -> Sequence[Message]:
+        """The last `limit` messages of the range, newest first; with `deleted`, tombstones among them."""
+        ...
+
+    def amend(self, row: SessionRow, old: Message, new: Message, *, now: datetime) -> SessionRow:
+        """Put the next version, or a tombstone, in the place of a message; the old version is kept.
+
+        Returns:
+            The session as it is after that: its tokens, and what is deleted of it.
+
+        """
         ...
 
     def receipt(self, tenant: str, receipt_id: UUID) -> StoredReceipt | None:
@@ -162,12 +183,12 @@ class Summaries(Protocol):
         """How far the reader is; the start if it never ran."""
         ...
 
-    def move_head(self, tenant: str, session_id: UUID, reader: str, *, old: Head, new: Head, now: datetime) -> bool:
-        """Compare and swap: False, and nothing changed, if the head is not `old` any more."""
+    def move_head(self, row: SessionRow, reader: str, *, old: Head, new: Head, now: datetime) -> bool:
+        """Compare and swap, noted for `History`: False, and nothing changed, if the head is not `old` any more."""
         ...
 
     def drop_head(self, tenant: str, session_id: UUID, reader: str) -> None:
-        """Forget a reader."""
+        """Forget a reader and where it ever was."""
         ...
 
     def get(self, tenant: str, summary_id: UUID) -> Summary | None:
@@ -188,20 +209,63 @@ class Summaries(Protocol):
         """One more than the highest version number."""
         ...
 
-    def insert(self, tenant: str, session_id: UUID, summary: Summary, *, epoch: int) -> None:
+    def insert(self, row: SessionRow, summary: Summary, *, now: datetime) -> None:
         """Store a version with its points."""
         ...
 
-    def replace_chain(self, tenant: str, session_id: UUID, *, strategy: str, after_version: int) -> None:
+    def mark_stale(self, row: SessionRow, seq: int, *, now: datetime) -> int:
+        """Completed versions whose range holds the message become stale, whatever their strategy; how many."""
+        ...
+
+    def replace_chain(self, row: SessionRow, *, strategy: str, after_version: int, now: datetime) -> None:
         """Versions after that one: completed and stale ones become superseded, building ones completed."""
         ...
 
-    def drop_building(self, tenant: str, session_id: UUID, *, strategy: str) -> None:
+    def drop_building(self, row: SessionRow, *, strategy: str, now: datetime) -> None:
         """Building versions become superseded: the rebuild was given up."""
         ...
 
     def stats(self, tenant: str, *, user: str | None = None) -> Mapping[str, Any]:
         """`count`, `avg_ms`, `max_ms` of the versions that took measurable time, and `by_method`."""
+        ...
+
+
+class History(Protocol):
+    """The past of one session: what changed, when, and how long the log was then. Nothing here is a hot path."""
+
+    def moment(self, row: SessionRow, as_of: AsOf) -> Moment | None:
+        """The moment that is meant; None if that is now.
+
+        Raises:
+            InvalidInput: a number beyond the log, or a time without a zone.
+
+        """
+        ...
+
+    def session(self, row: SessionRow, moment: Moment) -> SessionRow:
+        """The session as it was: its head, turns, tokens, and what was deleted of it."""
+        ...
+
+    def newest(self, row: SessionRow, span: SeqRange, *, moment: Moment, limit: int) -> Sequence[Message]:
+        """The last `limit` live messages of the range as they were, newest first."""
+        ...
+
+    def versions(self, tenant: str, session_id: UUID, span: SeqRange) -> Sequence[Message]:
+        """The earlier versions of the messages of the range, by message, oldest first."""
+        ...
+
+    def head(self, tenant: str, session_id: UUID, reader: str, *, moment: Moment) -> Head:
+        """Where the reader was."""
+        ...
+
+    def chain(
+        self, tenant: str, session_id: UUID, *, strategy: str, moment: Moment, limit: int, before: int | None = None
+    ) -> Sequence[Summary]:
+        """The versions that there were, with the status that they had, newest first."""
+        ...
+
+    def summary(self, tenant: str, summary_id: UUID, *, moment: Moment) -> Summary | None:
+        """A version with the status that it had; None if it was not there yet."""
         ...
 
 
@@ -259,6 +323,10 @@ class Jobs(Protocol):
 
     def fail(self, fence: Fence, *, reason: str, now: datetime) -> bool:
         """End as failed; False if the fence is broken."""
+        ...
+
+    def withdraw(self, tenant: str, job_id: UUID, *, now: datetime) -> bool:
+        """End a live job because what it works on was changed: its worker loses the fence. False if it is over."""
         ...
 
     def pull_forward(self, tenant: str, kind: JobKind, *, now: datetime, limit: int) -> int:
@@ -331,6 +399,11 @@ class Unit(Protocol):
     @property
     def summaries(self) -> Summaries:
         """What was derived, and the readers' heads."""
+        ...
+
+    @property
+    def history(self) -> History:
+        """The past."""
         ...
 
     @property

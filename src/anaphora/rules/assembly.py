@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from anaphora.domain.context import Context, Line
-from anaphora.domain.keys import SeqRange, union
+from anaphora.domain.keys import SeqRange, subtract, union
 from anaphora.domain.messages import Message, Part, Role
 from anaphora.domain.plans import Selection
 from anaphora.domain.summaries import Point
@@ -41,8 +41,10 @@ class Material:
     summary_id: UUID | None
     mark: str
     selection: Selection
-    #: the newest messages of `selection.verbatim`, in order; there may be older ones that were not read
+    #: the newest live messages of `selection.verbatim`, in order; there may be older ones that were not read
     messages: Sequence[Message]
+    #: messages that were deleted: sorted, disjoint
+    deleted: tuple[SeqRange, ...] = ()
     degraded: tuple[str, ...] = ()
 
 
@@ -80,10 +82,12 @@ def assemble(material: Material, budget: int, count: Count) -> Context:
         summary_id=material.summary_id,
         points=points,
         verbatim=union(SeqRange(m.seq, m.seq + 1) for m in verbatim if m.seq is not None),
+        deleted=material.deleted,
     )
     first_shown = verbatim[0].seq if verbatim else material.head
-    cut = SeqRange(material.selection.verbatim.start, max(material.selection.verbatim.start, first_shown or 0))
-    behind = ("summary",) if cut and material.selection.verbatim.stop > cut.start else ()
+    wanted_from = material.selection.verbatim.start
+    cut = subtract((SeqRange(wanted_from, max(wanted_from, first_shown or 0)),), material.deleted)
+    behind = ("summary",) if cut else ()
     full = sum(message.tokens for message in instructions) + material.history_tokens + full_query_tokens
     return Context(
         messages=messages,
@@ -119,8 +123,8 @@ def _query(text: str | None, left: int, count: Count) -> tuple[tuple[PromptMessa
 
 
 def _memory(material: Material, room: int, count: Count) -> tuple[tuple[Point, ...], tuple[PromptMessage, ...]]:
-    """The block with as many points as fit; the oldest stay out first."""
-    points = material.selection.points
+    """The block with as many points as fit; the oldest stay out first, those whose messages are all deleted at once."""
+    points = tuple(point for point in material.selection.points if subtract(point.covered, material.deleted))
     while points:
         text = render(points, material.mark)
         tokens = message_tokens(count, text, name=MEMORY_NAME)
@@ -194,7 +198,7 @@ def _shortened_result(part: Part, share: int, count: Count) -> Part:
 
 
 def _lines(
-    material: Material, messages: Sequence[PromptMessage], points: Sequence[Point], cut: SeqRange
+    material: Material, messages: Sequence[PromptMessage], points: Sequence[Point], cut: Sequence[SeqRange]
 ) -> tuple[Line, ...]:
     lines: list[Line] = []
     for message in messages:
@@ -208,23 +212,19 @@ def _lines(
             Line(section=message.section, source=source, range=span, tokens=message.tokens, included=True, why=why)
         )
     shown = set(points)
-    lines.extend(
-        replace(_point_line(point, "no room in the budget"), included=False, section=None)
-        for point in material.selection.points
-        if point not in shown
-    )
-    if cut:
-        lines.append(
-            Line(
-                section=None,
-                source="messages",
-                range=cut,
-                tokens=0,
-                included=False,
-                why="not summarised yet and no room in the budget: found by search",
-            )
-        )
+    for point in material.selection.points:
+        if point not in shown:
+            gone = not subtract(point.covered, material.deleted)
+            why = "its messages were deleted" if gone else "no room in the budget"
+            lines.append(replace(_point_line(point, why), included=False, section=None))
+    no_room = "not summarised yet and no room in the budget: found by search"
+    lines.extend(_left_out(span, no_room) for span in cut)
+    lines.extend(_left_out(span, "deleted") for span in material.deleted)
     return tuple(lines)
+
+
+def _left_out(span: SeqRange, why: str) -> Line:
+    return Line(section=None, source="messages", range=span, tokens=0, included=False, why=why)
 
 
 _WHY = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from anaphora.domain.keys import SeqRange
+from anaphora.domain.keys import SeqRange, subtract
 from anaphora.errors import ModelOutputInvalid
 from anaphora.rules.points import Statement
 from anaphora.rules.text import one_line
@@ -24,6 +24,7 @@ def checked_statements(
     raw: Sequence[tuple[str, Sequence[tuple[int, int]]]],
     span: SeqRange,
     *,
+    deleted: Sequence[SeqRange] = (),
     echoes: Sequence[str] = (),
     max_chars: int,
 ) -> list[Statement]:
@@ -32,6 +33,7 @@ def checked_statements(
     Args:
         raw: texts with the messages that each cites.
         span: the claim.
+        deleted: messages of it that nobody was shown.
         echoes: sentences of our own prompt, which no answer may repeat.
         max_chars: the size of all texts together beyond which the answer is no summary.
 
@@ -47,7 +49,10 @@ def checked_statements(
         for first, last in pairs:
             if not span.start <= first <= last < span.stop:
                 raise ModelOutputInvalid("out_of_range", f"cites {first} to {last}, outside {span}")
-        statements.append((clean, tuple(SeqRange(first, last + 1) for first, last in pairs)))
+        cited = subtract((SeqRange(first, last + 1) for first, last in pairs), deleted)
+        if not cited:
+            raise ModelOutputInvalid("out_of_range", "a statement cites only what was deleted")
+        statements.append((clean, cited))
     if not statements:
         raise ModelOutputInvalid("empty", "no statements")
     if sum(len(text) for text, _ in statements) > max_chars:

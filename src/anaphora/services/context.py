@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -11,10 +11,11 @@ import anyio.to_thread
 from anaphora.domain.context import Context
 from anaphora.domain.keys import SeqRange, SessionKey, checked_text
 from anaphora.domain.messages import Message
+from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.plans import Selection, Snapshot, State
-from anaphora.domain.summaries import Method, Summary
+from anaphora.domain.summaries import Method, Summary, SummaryStatus
 from anaphora.ports.models import TokenCounter
-from anaphora.ports.store import Store, Unit
+from anaphora.ports.store import Head, SessionRow, Store, Unit
 from anaphora.rules.assembly import Material, assemble, fixed_tokens
 from anaphora.rules.memory_block import delimiter
 from anaphora.services.settings import Strategies, live_reader
@@ -32,6 +33,7 @@ class _Found:
     summary: Summary | None
     selection: Selection
     messages: tuple[Message, ...]
+    deleted: tuple[SeqRange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,7 @@ class Contexts:
         budget: int | None = None,
         instructions: str | None = None,
         strategy: str | None = None,
+        as_of: AsOf | None = None,
     ) -> Context:
         """What a model should be shown before it answers the query.
 
@@ -61,8 +64,11 @@ class Contexts:
             budget: tokens; None = the configured default.
             instructions: fixed system text of the application.
             strategy: for a session that does not exist yet.
+            as_of: a moment of the past instead of now: when the log held so many messages and before the next came,
+                or a time. With the same budget, query and instructions it is what was served then.
 
         Raises:
+            InvalidInput: an `as_of` that is not in the session's past.
             BudgetTooSmall: less than the instructions and 64 tokens.
             StoreError: the store is down; never an empty history instead (I17).
 
@@ -71,7 +77,7 @@ class Contexts:
             checked_text(query, "the query")
         limit = self.default_budget if budget is None else budget
         room = limit - fixed_tokens(instructions, limit, self.counter.count)
-        found = await self.store.read(lambda unit: self._find(unit, key, strategy, room))
+        found = await self.store.read(lambda unit: self._find(unit, key, strategy, room, as_of))
         material = Material(
             instructions=instructions,
             query=query,
@@ -81,38 +87,77 @@ class Contexts:
             mark=delimiter(self.secret, found.summary.id) if found.summary else "",
             selection=found.selection,
             messages=found.messages,
-            degraded=_degraded(found.selection),
+            deleted=found.deleted,
+            degraded=_degraded(found.summary, found.selection),
         )
         work: Callable[[], Context] = lambda: assemble(material, limit, self.counter.count)  # noqa: E731 - typed
         if len(query or "") + sum(len(m.content) for m in found.messages) > _SLOW_CHARS:
             return await anyio.to_thread.run_sync(work)
         return work()
 
-    def _find(self, unit: Unit, key: SessionKey, strategy: str | None, room: int) -> _Found:
+    def _find(self, unit: Unit, key: SessionKey, strategy: str | None, room: int, as_of: AsOf | None) -> _Found:
         row = unit.sessions.find(key)
         compaction = self.strategies.get(row.strategy if row else strategy)
         if row is None:
             empty = State(head=0, covered_to=0, turn_starts=(), turn_finished=True)
             selection = compaction.select(Snapshot(state=empty, summary=None))
             return _Found(head=0, history_tokens=0, summary=None, selection=selection, messages=())
-        head = unit.summaries.head(key.tenant, row.id, live_reader(compaction.name))
-        summary = unit.summaries.get(key.tenant, head.summary_id) if head.summary_id else None
-        selection = compaction.select(Snapshot(state=row.state(head.position), summary=summary))
+        moment = None if as_of is None else unit.history.moment(row, as_of)
+        view = _Now(unit, row) if moment is None else _Then(unit, unit.history.session(row, moment), moment)
+        head = view.head(live_reader(compaction.name))
+        summary = view.summary(head.summary_id) if head.summary_id else None
+        selection = compaction.select(Snapshot(state=view.row.state(head.position), summary=summary))
         return _Found(
-            head=row.head,
-            history_tokens=row.tokens,
+            head=view.row.head,
+            history_tokens=view.row.tokens,
             summary=summary,
             selection=selection,
-            messages=_newest(unit, key.tenant, row.id, selection.verbatim, room),
+            messages=_newest(view, selection.verbatim, room),
+            deleted=view.row.deleted,
         )
 
 
-def _newest(unit: Unit, tenant: str, session_id: UUID, span: SeqRange, room: int) -> tuple[Message, ...]:
+@dataclass(frozen=True, slots=True)
+class _Now:
+    """The session as it is."""
+
+    unit: Unit
+    row: SessionRow
+
+    def head(self, reader: str) -> Head:
+        return self.unit.summaries.head(self.row.key.tenant, self.row.id, reader)
+
+    def summary(self, summary_id: UUID) -> Summary | None:
+        return self.unit.summaries.get(self.row.key.tenant, summary_id)
+
+    def newest(self, span: SeqRange) -> Sequence[Message]:
+        return self.unit.messages.newest(self.row.key.tenant, self.row.id, span, limit=_PAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Then:
+    """The session as it was."""
+
+    unit: Unit
+    row: SessionRow
+    moment: Moment
+
+    def head(self, reader: str) -> Head:
+        return self.unit.history.head(self.row.key.tenant, self.row.id, reader, moment=self.moment)
+
+    def summary(self, summary_id: UUID) -> Summary | None:
+        return self.unit.history.summary(self.row.key.tenant, summary_id, moment=self.moment)
+
+    def newest(self, span: SeqRange) -> Sequence[Message]:
+        return self.unit.history.newest(self.row, span, moment=self.moment, limit=_PAGE)
+
+
+def _newest(view: _Now | _Then, span: SeqRange, room: int) -> tuple[Message, ...]:
     """The newest messages of the span, as many as could fit, in order; one page more than fits, never the whole log."""
     pages: list[Message] = []
     used, stop = 0, span.stop
     while stop > span.start and used <= room:
-        page = unit.messages.newest(tenant, session_id, SeqRange(span.start, stop), limit=_PAGE)
+        page = view.newest(SeqRange(span.start, stop))
         if not page:
             break
         pages.extend(page)
@@ -122,5 +167,7 @@ def _newest(unit: Unit, tenant: str, session_id: UUID, span: SeqRange, room: int
     return tuple(reversed(pages))
 
 
-def _degraded(selection: Selection) -> tuple[str, ...]:
-    return ("model",) if any(point.method is not Method.MODEL for point in selection.points) else ()
+def _degraded(summary: Summary | None, selection: Selection) -> tuple[str, ...]:
+    made_without = any(point.method is not Method.MODEL for point in selection.points)
+    stale = summary is not None and summary.status is SummaryStatus.STALE and selection.points
+    return (*(("model",) if made_without else ()), *(("stale",) if stale else ()))

@@ -107,7 +107,13 @@ def _faults(row: SessionRow, strategy: Compaction, head: Head, served: Summary |
         yield f"messages [{covered_to}, {row.head}) should be verbatim, but only {selection.verbatim} are"
         return
     try:
-        coverage = account(row.head, summary_id=None, points=selection.points, verbatim=[selection.verbatim])
+        coverage = account(
+            row.head,
+            summary_id=None,
+            points=selection.points,
+            verbatim=subtract((selection.verbatim,), row.deleted),
+            deleted=row.deleted,
+        )
     except InvalidInput as error:
         yield str(error)
         return

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from anaphora.domain.jobs import JobKind
+from anaphora.domain.jobs import Job, JobKind, JobState
 from anaphora.domain.keys import uuid7
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Method, Summary
 from anaphora.ports.clock import Randomness
 from anaphora.ports.store import SessionRow, Unit
-from anaphora.services.settings import Strategies, Work, live_reader
+from anaphora.services.settings import Strategies, Work, live_reader, rebuild_reader
 
 #: how many waiting re-dos one success pulls forward
 _PULL = 16
@@ -61,11 +61,37 @@ class Planning:
             later = now + timedelta(seconds=self.work.redo_seconds)
             self.plan_rebuild(unit, row, from_seq=from_seq, now=now, needs_model=True, run_at=later)
 
-    def plan_redo_again(self, unit: Unit, row: SessionRow, served: Summary, *, from_seq: int, now: datetime) -> None:
-        """Every attempt to make it again failed: the pauses double, so that a long outage costs few calls."""
+    def plan_again(self, unit: Unit, row: SessionRow, served: Summary, job: Job, *, now: datetime) -> None:
+        """Every attempt of a rebuild failed: the pauses double, so that a long outage costs few calls."""
         pause = max(self.work.retry.max_seconds, (now - served.created_at).total_seconds())
         later = now + timedelta(seconds=min(pause, _LONGEST_PAUSE))
-        self.plan_rebuild(unit, row, from_seq=from_seq, now=now, needs_model=True, run_at=later)
+        self.plan_rebuild(unit, row, from_seq=job.from_seq or 0, now=now, needs_model=job.needs_model, run_at=later)
+
+    def changed(self, unit: Unit, row: SessionRow, seq: int, *, now: datetime) -> None:
+        """A message was edited or deleted: what speaks of it becomes stale and is made again; nobody waits for that.
+
+        Work in hand that may have read the old text is withdrawn: its result would be refused anyway (I5).
+        """
+        tenant = row.key.tenant
+        unit.summaries.mark_stale(row, seq, now=now)
+        live = unit.summaries.head(tenant, row.id, live_reader(self.strategies.get(row.strategy).name))
+        served = unit.summaries.get(tenant, live.summary_id) if live.summary_id else None
+        starts = [seq] if served is not None and seq in served.range else []
+        for job in unit.jobs.list(tenant, states=[JobState.QUEUED, JobState.RUNNING], session_id=row.id):
+            rebuilds = job.kind is JobKind.REBUILD
+            if (rebuilds and seq < live.position) or (not rebuilds and job.state is JobState.RUNNING):
+                unit.jobs.withdraw(tenant, job.id, now=now)
+                starts.extend([job.from_seq or 0] if rebuilds else [])
+        if starts:
+            self.forget_rebuild(unit, row, now=now)
+            self.plan_rebuild(unit, row, from_seq=min(starts), now=now)
+        self.plan_summarise(unit, row, now=now)
+
+    def forget_rebuild(self, unit: Unit, row: SessionRow, *, now: datetime) -> None:
+        """Drop what a rebuild has built so far."""
+        strategy = self.strategies.get(row.strategy).name
+        unit.summaries.drop_building(row, strategy=strategy, now=now)
+        unit.summaries.drop_head(row.key.tenant, row.id, rebuild_reader(strategy))
 
     def model_is_back(self, unit: Unit, row: SessionRow, summary: Summary, *, now: datetime) -> None:
         """A model has just answered: what waits for one need not wait longer."""

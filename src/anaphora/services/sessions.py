@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from anaphora.domain.jobs import Fence, JobKind, JobState
+from anaphora.domain.jobs import JobKind, JobState
 from anaphora.domain.keys import SeqRange, SessionKey, subtract, union, uuid7
 from anaphora.domain.messages import Message, ReceiptState
+from anaphora.domain.moments import AsOf
 from anaphora.domain.summaries import Summary
 from anaphora.errors import InvalidInput, NotFound
 from anaphora.ports.clock import Clock, Randomness
@@ -93,7 +94,7 @@ class Sessions:
             if not 0 <= from_seq <= row.head:
                 raise InvalidInput(f"session {key.session!r} has messages 0 to {row.head - 1}, not {from_seq}")
             now = self.clock.now()
-            start = min([from_seq, *_release_waiting(unit, row, now=now)])
+            start = min([from_seq, *_withdraw_waiting(unit, row, now=now)])
             return self.planning.plan_rebuild(unit, row, from_seq=start, now=now)
 
         return await self.store.write(rebuild)
@@ -101,7 +102,7 @@ class Sessions:
     async def messages(
         self, key: SessionKey, *, start: int = 0, stop: int | None = None, limit: int = 100
     ) -> Sequence[Message]:
-        """Messages in order, the first `limit` of the range."""
+        """Messages that are not deleted, in order, the first `limit` of the range."""
         _check_limit(limit)
 
         def read(unit: Unit) -> Sequence[Message]:
@@ -113,28 +114,57 @@ class Sessions:
 
         return await self.store.read(read)
 
-    async def newest(self, key: SessionKey, *, limit: int = 100) -> Sequence[Message]:
-        """The last `limit` messages in order."""
+    async def newest(
+        self, key: SessionKey, *, stop: int | None = None, limit: int = 100, as_of: AsOf | None = None
+    ) -> Sequence[Message]:
+        """The last `limit` messages that are not deleted (before `stop`), in order; with `as_of`, as they were then."""
         _check_limit(limit)
 
         def read(unit: Unit) -> Sequence[Message]:
             row = unit.sessions.find(key)
             if row is None:
                 return ()
-            return tuple(reversed(unit.messages.newest(key.tenant, row.id, SeqRange(0, row.head), limit=limit)))
+            moment = None if as_of is None else unit.history.moment(row, as_of)
+            end = row.head if moment is None else moment.head
+            span = SeqRange(0, end if stop is None else max(0, min(stop, end)))
+            if moment is not None:
+                found = unit.history.newest(row, span, moment=moment, limit=limit)
+            else:
+                found = unit.messages.newest(key.tenant, row.id, span, limit=limit)
+            return tuple(reversed(found))
 
         return await self.store.read(read)
 
-    async def summaries(self, key: SessionKey, *, limit: int = 20, before: int | None = None) -> Sequence[Summary]:
-        """Versions of the session's strategy, newest first."""
+    async def versions(self, key: SessionKey, *, start: int, stop: int) -> Sequence[Message]:
+        """Every version of the messages of a range, by message, oldest first; tombstones stand at the end of theirs."""
+        _check_limit(stop - start)
+
+        def read(unit: Unit) -> Sequence[Message]:
+            row = unit.sessions.find(key)
+            if row is None:
+                return ()
+            span = SeqRange(0, row.head).clip(SeqRange(max(0, start), max(0, start, stop)))
+            current = unit.messages.range(key.tenant, row.id, span, limit=len(span), deleted=True)
+            earlier = unit.history.versions(key.tenant, row.id, span)
+            return sorted((*earlier, *current), key=lambda message: (message.seq, message.version))
+
+        return await self.store.read(read)
+
+    async def summaries(
+        self, key: SessionKey, *, limit: int = 20, before: int | None = None, as_of: AsOf | None = None
+    ) -> Sequence[Summary]:
+        """Versions of the session's strategy, newest first; with `as_of`, those that there were, as they were."""
         _check_limit(limit)
 
         def read(unit: Unit) -> Sequence[Summary]:
             row = unit.sessions.find(key)
             if row is None:
                 return ()
-            strategy = self.strategies.get(row.strategy).name
-            return unit.summaries.chain(key.tenant, row.id, strategy=strategy, limit=limit, before=before)
+            tenant, strategy = key.tenant, self.strategies.get(row.strategy).name
+            moment = None if as_of is None else unit.history.moment(row, as_of)
+            if moment is None:
+                return unit.summaries.chain(tenant, row.id, strategy=strategy, limit=limit, before=before)
+            return unit.history.chain(tenant, row.id, strategy=strategy, moment=moment, limit=limit, before=before)
 
         return await self.store.read(read)
 
@@ -157,12 +187,15 @@ class Sessions:
             row = unit.sessions.get(tenant, found.session_id)
             if row is None or row.epoch != found.epoch:
                 return ReceiptState.ERASED
+            left = subtract((found.range,), row.deleted)
+            if not left:
+                return ReceiptState.DELETED
             head = unit.summaries.head(tenant, row.id, live_reader(self.strategies.get(row.strategy).name))
-            if found.range.stop > head.position or head.summary_id is None:
+            if left[-1].stop > head.position or head.summary_id is None:
                 return ReceiptState.APPENDED
             summary = unit.summaries.get(tenant, head.summary_id)
             covered = union(r for point in summary.points for r in point.covered) if summary else ()
-            return ReceiptState.ELIDED if subtract((found.range,), covered) else ReceiptState.SUMMARISED
+            return ReceiptState.ELIDED if subtract(left, covered) else ReceiptState.SUMMARISED
 
         return await self.store.read(look)
 
@@ -172,25 +205,11 @@ class Sessions:
         return unit.sessions.create(key, session_id=session_id, strategy=strategy, subject=None, now=now)
 
 
-def _release_waiting(unit: Unit, row: SessionRow, *, now: datetime) -> Iterator[int]:
+def _withdraw_waiting(unit: Unit, row: SessionRow, *, now: datetime) -> Iterator[int]:
     """End rebuilds that wait for a model, so that one which does not wait can take their place; where they start."""
     for job in unit.jobs.list(row.key.tenant, states=[JobState.QUEUED], session_id=row.id):
-        if job.kind is not JobKind.REBUILD or not job.needs_model:
-            continue
-        owner = f"instead of {job.id}"
-        claimed = unit.jobs.claim(job.tenant, job.id, owner=owner, now=max(now, job.run_at), lease_seconds=1.0)
-        if claimed is None:
-            continue
-        fence = Fence(
-            tenant=job.tenant,
-            job_id=job.id,
-            session_id=job.session_id,
-            owner=owner,
-            attempt=claimed.attempt,
-            epoch=claimed.epoch,
-        )
-        unit.jobs.finish(fence, now=now)
-        yield job.from_seq or 0
+        if job.kind is JobKind.REBUILD and job.needs_model and unit.jobs.withdraw(job.tenant, job.id, now=now):
+            yield job.from_seq or 0
 
 
 def _existing(unit: Unit, key: SessionKey) -> SessionRow:

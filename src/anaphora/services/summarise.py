@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from anaphora.domain.jobs import Fence, Job, JobKind, JobState
-from anaphora.domain.keys import SeqRange, uuid7
+from anaphora.domain.keys import SeqRange, subtract, uuid7
 from anaphora.domain.messages import Message, Trust
 from anaphora.domain.plans import Plan
 from anaphora.domain.summaries import Method, Point, Summary, SummaryStatus
@@ -117,8 +117,11 @@ class Summarise:
             return None
         split = (job.reason or "").startswith(NOT_USABLE)
         limits = self.work.batch.halved(min(job.attempt - 1, 6) if split else 0)
-        messages = unit.messages.range(job.tenant, row.id, plan.read, limit=4 * limits.messages + 1)
-        stop = min(batch_stop(messages, plan.read, limits), plan.read.stop)
+        # what was deleted at the beginning is nothing to read; the new points answer for it all the same
+        first = subtract((plan.read,), row.deleted)[0].start
+        span = SeqRange(first, plan.read.stop)
+        messages = unit.messages.range(job.tenant, row.id, span, limit=4 * limits.messages + 1, deleted=True)
+        stop = min(batch_stop(messages, span, limits), span.stop)
         read = SeqRange(plan.read.start, stop)
         if not unit.jobs.set_range(fence, read, now=now):
             raise LeaseLost(f"job {job.id} is not ours any more")
@@ -130,7 +133,7 @@ class Summarise:
             head=head,
             base=unit.summaries.get(job.tenant, head.summary_id) if head.summary_id else None,
             plan=replace(plan, read=read),
-            messages=tuple(message for message in messages if message.seq < stop),
+            messages=tuple(message for message in messages if message.seq < stop and not message.deleted),
         )
 
     def _due(self, unit: Unit, job: Job, row: SessionRow, strategy: Compaction) -> tuple[str, Head, Plan | None]:
@@ -143,7 +146,7 @@ class Summarise:
             base = unit.summaries.base_for(job.tenant, row.id, strategy=strategy.name, stop=job.from_seq or 0)
             if base is not None:
                 start = Head(position=base.range.stop, summary_id=base.id)
-                unit.summaries.move_head(job.tenant, row.id, reader, old=head, new=start, now=self.clock.now())
+                unit.summaries.move_head(row, reader, old=head, new=start, now=self.clock.now())
                 head = start
         return reader, head, strategy.rebuild_plan(row.state(head.position), live.position)
 
@@ -172,7 +175,11 @@ class Summarise:
         kept = self._kept(assignment)
         share = rule.shares(kept, plan.max_tokens)
         statements = checked_statements(
-            draft.statements, plan.read, echoes=draft.echoes, max_chars=MAX_OVERSIZE * 6 * plan.max_tokens
+            draft.statements,
+            plan.read,
+            deleted=assignment.row.deleted,
+            echoes=draft.echoes,
+            max_chars=MAX_OVERSIZE * 6 * plan.max_tokens,
         )
         fresh = rule.place(statements, plan.read, method=draft.method, count=count)
         if draft.keep is not None:
@@ -217,21 +224,24 @@ class Summarise:
         row = unit.sessions.get(job.tenant, job.session_id)
         if row is None or not unit.jobs.holds(fence):
             raise LeaseLost(f"job {job.id} is not ours any more")
-        summary = replace(summary, version=unit.summaries.next_version(job.tenant, row.id, strategy))
-        if job.kind is JobKind.REBUILD:
-            summary = replace(summary, status=SummaryStatus.BUILDING)
-        unit.summaries.insert(job.tenant, row.id, summary, epoch=fence.epoch)
-        head = Head(position=summary.range.stop, summary_id=summary.id)
-        moved = unit.summaries.move_head(
-            job.tenant, row.id, assignment.reader, old=assignment.head, new=head, now=self.clock.now()
+        now = self.clock.now()
+        summary = replace(
+            summary,
+            version=unit.summaries.next_version(job.tenant, row.id, strategy),
+            status=_status(job, assignment.base),
+            created_at=now,
         )
-        if not moved:
+        unit.summaries.insert(row, summary, now=now)
+        head = Head(position=summary.range.stop, summary_id=summary.id)
+        if not unit.summaries.move_head(row, assignment.reader, old=assignment.head, new=head, now=now):
             raise LeaseLost(f"the head of session {row.id} was moved by somebody else")
         self._end(unit, job, fence, row, reason=reason)
         if summary.method is Method.MODEL:
             self.planning.model_is_back(unit, row, summary, now=self.clock.now())
         else:
             self.planning.plan_redo(unit, row, summary, now=self.clock.now())
+        if summary.status is SummaryStatus.STALE:
+            self.planning.plan_rebuild(unit, row, from_seq=0, now=now)
 
     def _end(self, unit: Unit, job: Job, fence: Fence, row: SessionRow, *, reason: str | None = None) -> None:
         """End the job; take the live chain's place if a rebuild has caught up; queue what is due next."""
@@ -243,41 +253,42 @@ class Summarise:
         # read again: on a database with many writers, appends that waited for this job's row are visible only now
         row = unit.sessions.get(job.tenant, row.id) or row
         strategy = self.strategies.get(row.strategy)
-        if job.kind is JobKind.REBUILD and not self._take_over(unit, row, strategy.name, job.from_seq or 0):
+        if job.kind is JobKind.REBUILD and not self._take_over(unit, row, strategy, job.from_seq or 0):
             self.planning.plan_rebuild(unit, row, from_seq=job.from_seq or 0, now=now, needs_model=job.needs_model)
         self.planning.plan_summarise(unit, row, now=now)
 
-    def _take_over(self, unit: Unit, row: SessionRow, strategy: str, from_seq: int) -> bool:
-        """Serve the rebuilt chain if it reaches as far as the live one."""
-        tenant = row.key.tenant
-        live = unit.summaries.head(tenant, row.id, live_reader(strategy))
-        built = unit.summaries.head(tenant, row.id, rebuild_reader(strategy))
-        if built.position < live.position:
+    def _take_over(self, unit: Unit, row: SessionRow, strategy: Compaction, from_seq: int) -> bool:
+        """Serve the rebuilt chain if it reaches as far as the live one, or if nothing that is left lies between."""
+        tenant, name, now = row.key.tenant, strategy.name, self.clock.now()
+        live = unit.summaries.head(tenant, row.id, live_reader(name))
+        built = unit.summaries.head(tenant, row.id, rebuild_reader(name))
+        if strategy.rebuild_plan(row.state(built.position), live.position) is not None:
             return False
-        if built.summary_id is not None and built != live:
-            base = unit.summaries.base_for(tenant, row.id, strategy=strategy, stop=from_seq)
+        if built != live:
+            base = unit.summaries.base_for(tenant, row.id, strategy=name, stop=from_seq)
             keep_to = base.version if base else 0
-            unit.summaries.replace_chain(tenant, row.id, strategy=strategy, after_version=keep_to)
-            unit.summaries.move_head(tenant, row.id, live_reader(strategy), old=live, new=built, now=self.clock.now())
-        unit.summaries.drop_head(tenant, row.id, rebuild_reader(strategy))
+            unit.summaries.replace_chain(row, strategy=name, after_version=keep_to, now=now)
+            unit.summaries.move_head(row, live_reader(name), old=live, new=built, now=now)
+        unit.summaries.drop_head(tenant, row.id, rebuild_reader(name))
         return True
 
     def abandon(self, unit: Unit, job: Job) -> None:
         """A rebuild failed for good: forget what it built; the old chain is served as before.
 
-        One that waits for a model is planned again, after as long as its digest is old: an outage may last. Not if
-        its workers died of it: they would die again.
+        One that is needed, for a digest or a stale version, is planned again, after as long as that is old: an outage
+        may last. Not if its workers died of it: they would die again.
         """
         row = unit.sessions.get(job.tenant, job.session_id)
         if row is None or job.kind is not JobKind.REBUILD:
             return
         strategy = self.strategies.get(row.strategy).name
-        unit.summaries.drop_building(job.tenant, row.id, strategy=strategy)
-        unit.summaries.drop_head(job.tenant, row.id, rebuild_reader(strategy))
+        self.planning.forget_rebuild(unit, row, now=self.clock.now())
         live = unit.summaries.head(job.tenant, row.id, live_reader(strategy))
         served = unit.summaries.get(job.tenant, live.summary_id) if live.summary_id else None
-        if job.needs_model and served is not None and job.attempt <= job.max_attempts:
-            self.planning.plan_redo_again(unit, row, served, from_seq=job.from_seq or 0, now=self.clock.now())
+        if served is None or job.attempt > job.max_attempts:
+            return
+        if job.needs_model or served.status is SummaryStatus.STALE:
+            self.planning.plan_again(unit, row, served, job, now=self.clock.now())
 
     def _report(self, assignment: Assignment, summary: Summary, millis: int) -> None:
         """Log events carry ids and numbers only."""
@@ -297,6 +308,13 @@ class Summarise:
                 session_id,
                 extra={"event": "window_dropped", "stop": summary.range.start, "session_id": session_id},
             )
+
+
+def _status(job: Job, base: Summary | None) -> SummaryStatus:
+    """What carries a stale version on is stale too: it was made before an edit as much as that."""
+    if job.kind is JobKind.REBUILD:
+        return SummaryStatus.BUILDING
+    return SummaryStatus.STALE if base is not None and base.status is SummaryStatus.STALE else SummaryStatus.COMPLETED
 
 
 def _ended(job: Job, status: JobState) -> None:

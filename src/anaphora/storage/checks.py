@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from anaphora.domain.jobs import JobState
 from anaphora.ports.store import SessionRow, Unit
 from anaphora.services.maintenance import Check, Findings, Judge
+from anaphora.storage.history_checks import stale_breaches, version_breaches, wrong_deleted
 from anaphora.storage.laws import Breach, Law, of_session, same_session
 from anaphora.storage.summary_checks import summary_laws
 from anaphora.storage.tables import jobs, messages, receipts, sessions, summaries
@@ -24,7 +25,7 @@ def _order() -> Law:
         id="I2",
         name="messages are numbered without a hole, turns and receipts fit them",
         table=messages,
-        breaches=(*_counts(), *_turns()),
+        breaches=(*_counts(), *_turns(), *version_breaches()),
     )
 
 
@@ -132,13 +133,14 @@ def _fencing() -> Law:
 def _progress() -> Law:
     return Law(
         id="I9",
-        name="no live job has had more attempts than it may",
+        name="no live job has had more attempts than it may, and what is stale is made again",
         table=jobs,
         breaches=(
             (
                 "jobs with too many attempts",
                 sa.select(jobs.c.id).where(_LIVE, jobs.c.attempt > jobs.c.max_attempts + 1),
             ),
+            *stale_breaches(),
         ),
     )
 
@@ -177,7 +179,7 @@ def coverage(connection: sa.Connection, unit: Unit, judge: Judge) -> Check:
         if row is None:
             continue
         count += 1
-        problem = _wrong_turns(connection, row) or judge(unit, row)
+        problem = _wrong_turns(connection, row) or wrong_deleted(connection, row) or judge(unit, row)
         if problem is not None:
             found.add(f"session {row.id}: {problem}")
     return Check(

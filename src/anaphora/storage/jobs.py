@@ -93,6 +93,9 @@ _RETRY_LATER = _FENCED_UPDATE.values(
 _RELEASE = _FENCED_UPDATE.values(
     state=_QUEUED, run_at=_NOW, attempt=jobs.c.attempt - 1, rearm=False, **_FREE, updated_at=_NOW
 )
+_WITHDRAW = (
+    sa.update(jobs).where(*_THIS, _LIVE).values(state=_DONE, reason="its messages changed", **_FREE, updated_at=_NOW)
+)
 _FAIL = _FENCED_UPDATE.values(state=_FAILED, reason=sa.bindparam("why"), **_FREE, updated_at=_NOW)
 _HEADS = by_keys(
     (heads.c.tenant_id, heads.c.session_uid, heads.c.position),
@@ -240,6 +243,10 @@ class SqlJobs:
     def fail(self, fence: Fence, *, reason: str, now: datetime) -> bool:
         """End as failed; False if the fence is broken."""
         return self._change(_FAIL, fence, why=reason, now=now)
+
+    def withdraw(self, tenant: str, job_id: UUID, *, now: datetime) -> bool:
+        """End a live job because what it works on was changed: its worker loses the fence. False if it is over."""
+        return self._run(_WITHDRAW, {"b_tenant": tenant, "b_id": job_id, "now": now}).rowcount > 0
 
     def pull_forward(self, tenant: str, kind: JobKind, *, now: datetime, limit: int) -> int:
         """Queued jobs of this kind that wait for later may run now."""

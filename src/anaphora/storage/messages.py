@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 
-from anaphora.domain.keys import SeqRange, SessionKey
+from anaphora.domain.keys import SeqRange, SessionKey, union
 from anaphora.domain.messages import Message, Receipt, Role, Trust
 from anaphora.errors import AnaphoraError, InvalidInput, KeyReused, NotFound
 from anaphora.ports.store import Append, Planner, SessionRow, StoredReceipt
@@ -16,7 +18,7 @@ from anaphora.storage.bulk import run_bulk
 from anaphora.storage.jobs import SqlJobs
 from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.sessions import SqlSessions, fresh
-from anaphora.storage.tables import messages, receipts
+from anaphora.storage.tables import message_versions, messages, receipts
 from anaphora.storage.turns import check_shape, extended
 from anaphora.storage.words import Indexed, Words, searchable
 
@@ -33,6 +35,9 @@ MESSAGE_COLUMNS = (
     messages.c.created_at,
     messages.c.source,
     messages.c.trust,
+    messages.c.version,
+    messages.c.changed_at,
+    messages.c.deleted,
 )
 _IN_RANGE = (
     messages.c.tenant_id == sa.bindparam("tenant"),
@@ -40,14 +45,30 @@ _IN_RANGE = (
     messages.c.seq >= sa.bindparam("start"),
     messages.c.seq < sa.bindparam("stop"),
 )
-_OLDEST = (
-    sa.select(*MESSAGE_COLUMNS).where(*_IN_RANGE).order_by(messages.c.seq).limit(sa.bindparam("most", type_=sa.Integer))
-)
-_NEWEST = (
-    sa.select(*MESSAGE_COLUMNS)
-    .where(*_IN_RANGE)
-    .order_by(messages.c.seq.desc())
-    .limit(sa.bindparam("most", type_=sa.Integer))
+_MOST = sa.bindparam("most", type_=sa.Integer)
+_LIVE = sa.not_(messages.c.deleted)
+_OLDEST = sa.select(*MESSAGE_COLUMNS).where(*_IN_RANGE).order_by(messages.c.seq).limit(_MOST)
+_NEWEST = sa.select(*MESSAGE_COLUMNS).where(*_IN_RANGE).order_by(messages.c.seq.desc()).limit(_MOST)
+_LIVE_OLDEST = _OLDEST.where(_LIVE)
+_LIVE_NEWEST = _NEWEST.where(_LIVE)
+_KEEP = sa.insert(message_versions)
+_AMEND = (
+    sa.update(messages)
+    .where(
+        messages.c.tenant_id == sa.bindparam("b_tenant"),
+        messages.c.session_uid == sa.bindparam("b_uid"),
+        messages.c.seq == sa.bindparam("b_seq"),
+    )
+    .values(
+        name=sa.bindparam("name"),
+        content=sa.bindparam("content"),
+        parts=sa.bindparam("parts"),
+        metadata=sa.bindparam("metadata"),
+        tokens=sa.bindparam("tokens"),
+        version=sa.bindparam("version"),
+        changed_at=sa.bindparam("changed_at"),
+        deleted=sa.bindparam("deleted"),
+    )
 )
 _INSERT = sa.insert(messages)
 _INSERT_RECEIPT = sa.insert(receipts)
@@ -74,7 +95,8 @@ _FirstUses = dict[tuple[str, UUID, str], tuple[Receipt, str]]
 
 def message_from(row: Sequence[Any]) -> Message:
     """The message in a row of `MESSAGE_COLUMNS`."""
-    uid, seq, turn, role, content, name, parts, extra, tokens, created_at, source, trust = row
+    uid, seq, turn, role, content, name, parts, extra, tokens, created_at, source, trust, *change = row
+    version, changed_at, deleted = change
     return Message(
         id=uid,
         seq=seq,
@@ -88,6 +110,9 @@ def message_from(row: Sequence[Any]) -> Message:
         created_at=created_at,
         source=source,
         trust=Trust(trust),
+        version=version,
+        changed_at=changed_at,
+        deleted=deleted,
     )
 
 
@@ -173,13 +198,42 @@ class SqlMessages:
             self._jobs.plan_due(list(batch.touched.values()), planner)
         return results
 
-    def range(self, tenant: str, session_id: UUID, span: SeqRange, *, limit: int) -> Sequence[Message]:
-        """Messages of the range in order, the first `limit` of them."""
-        return self._read(_OLDEST, tenant, session_id, span, limit)
+    def range(
+        self, tenant: str, session_id: UUID, span: SeqRange, *, limit: int, deleted: bool = False
+    ) -> Sequence[Message]:
+        """Messages of the range in order, the first `limit` of them; with `deleted`, tombstones among them."""
+        return self._read(_OLDEST if deleted else _LIVE_OLDEST, tenant, session_id, span, limit)
 
-    def newest(self, tenant: str, session_id: UUID, span: SeqRange, *, limit: int) -> Sequence[Message]:
-        """The last `limit` messages of the range, newest first."""
-        return self._read(_NEWEST, tenant, session_id, span, limit)
+    def newest(
+        self, tenant: str, session_id: UUID, span: SeqRange, *, limit: int, deleted: bool = False
+    ) -> Sequence[Message]:
+        """The last `limit` messages of the range, newest first; with `deleted`, tombstones among them."""
+        return self._read(_NEWEST if deleted else _LIVE_NEWEST, tenant, session_id, span, limit)
+
+    def amend(self, row: SessionRow, old: Message, new: Message, *, now: datetime) -> SessionRow:
+        """Put the next version, or a tombstone, in the place of a message; the old version is kept."""
+        place = {"tenant_id": row.key.tenant, "session_uid": row.id, "seq": old.seq}
+        kept = {"version": old.version, "changed_at": old.changed_at, "replaced_at": now, "replaced_head": row.head}
+        self._connection.execute(_KEEP, {**place, **_said(old), **kept})
+        self._connection.execute(
+            _AMEND,
+            {
+                "b_tenant": row.key.tenant,
+                "b_uid": row.id,
+                "b_seq": old.seq,
+                **_said(new),
+                "version": new.version,
+                "changed_at": now,
+                "deleted": new.deleted,
+            },
+        )
+        indexed = Indexed(key=row.key, session_id=row.id, seq=old.seq, body=searchable(old))
+        self._words.replace(indexed, None if new.deleted else searchable(new))
+        gone = (SeqRange(old.seq, old.seq + 1),) if new.deleted else ()
+        tokens = row.tokens - old.tokens + new.tokens
+        after = replace(row, tokens=tokens, deleted=union((*row.deleted, *gone)), updated_at=now)
+        self._sessions.amended(after)
+        return after
 
     def receipt(self, tenant: str, receipt_id: UUID) -> StoredReceipt | None:
         """What a receipt stands for, or None. Receipts outlive what they stand for."""
@@ -233,6 +287,16 @@ class SqlMessages:
         run_bulk(self._connection, _INSERT, messages, batch.messages)
         self._words.add(batch.words)
         self._sessions.advance(batch.touched.values())
+
+
+def _said(message: Message) -> dict[str, Any]:
+    return {
+        "name": message.name,
+        "content": message.content,
+        "parts": message.parts,
+        "metadata": message.metadata,
+        "tokens": message.tokens,
+    }
 
 
 def _fault(append: Append) -> AnaphoraError | None:

@@ -11,13 +11,22 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from anaphora.domain.jobs import JobState
-from anaphora.domain.keys import SessionKey
+from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.errors import NotFound
 from anaphora.ports.store import SessionRow
 from anaphora.storage.bulk import run_bulk
 from anaphora.storage.effects import Effects
 from anaphora.storage.keyed import by_keys, key_parameters
-from anaphora.storage.tables import heads, jobs, messages, receipts, sessions, summaries
+from anaphora.storage.tables import (
+    head_moves,
+    heads,
+    jobs,
+    message_versions,
+    messages,
+    receipts,
+    sessions,
+    summaries,
+)
 from anaphora.storage.upsert import insert_if_absent
 from anaphora.storage.words import Words
 
@@ -40,6 +49,7 @@ SESSION_COLUMNS = (
     sessions.c.created_at,
     sessions.c.updated_at,
     sessions.c.ended_at,
+    sessions.c.deleted,
 )
 _BY_KEYS = by_keys(
     SESSION_COLUMNS,
@@ -75,6 +85,11 @@ _ADVANCE = (
         ended_at=sa.bindparam("ended_at"),
     )
 )
+_AMENDED = (
+    sa.update(sessions)
+    .where(*_THIS)
+    .values(tokens=sa.bindparam("tokens"), deleted=sa.bindparam("deleted"), updated_at=sa.bindparam("updated_at"))
+)
 _SET_ENDED = sa.update(sessions).where(*_THIS).values(ended_at=sa.bindparam("ended_at"))
 _EMPTY = (
     sa.update(sessions)
@@ -85,6 +100,7 @@ _EMPTY = (
         turn_starts=[],
         turn_finished=True,
         tokens=0,
+        deleted=[],
         epoch=sessions.c.epoch + 1,
         updated_at=sa.bindparam("now"),
         ended_at=None,
@@ -94,7 +110,8 @@ _EMPTY = (
 
 def session_row(row: Sequence[Any]) -> SessionRow:
     """The session in a row of `SESSION_COLUMNS`."""
-    uid, tenant, user, agent, session, strategy, subject, head, turns, starts, finished, tokens, epoch, *times = row
+    uid, tenant, user, agent, session, strategy, subject, head, turns, starts, finished, tokens, epoch, *rest = row
+    created_at, updated_at, ended_at, deleted = rest
     return SessionRow(
         id=uid,
         key=SessionKey(tenant=tenant, user=user, agent=agent, session=session),
@@ -106,9 +123,10 @@ def session_row(row: Sequence[Any]) -> SessionRow:
         turn_finished=finished,
         tokens=tokens,
         epoch=epoch,
-        created_at=times[0],
-        updated_at=times[1],
-        ended_at=times[2],
+        created_at=created_at,
+        updated_at=updated_at,
+        ended_at=ended_at,
+        deleted=tuple(SeqRange(start, stop) for start, stop in deleted),
     )
 
 
@@ -158,6 +176,10 @@ class SqlSessions:
         found = map(session_row, self._connection.execute(_BY_KEYS[self._connection.dialect.name], wanted))
         return {row.key: row for row in found}
 
+    def lock(self, key: SessionKey) -> SessionRow | None:
+        """The session, or None; nobody else changes it until the end of the transaction."""
+        return self.find_all([key]).get(key)
+
     def get(self, tenant: str, session_id: UUID) -> SessionRow | None:
         """The session with this id in this tenant, or None."""
         row = self._connection.execute(_GET, {"tenant": tenant, "uid": session_id}).one_or_none()
@@ -199,6 +221,19 @@ class SqlSessions:
             ],
         )
 
+    def amended(self, row: SessionRow) -> None:
+        """Write down what an edit or a deletion did to the session."""
+        self._connection.execute(
+            _AMENDED,
+            {
+                "b_tenant": row.key.tenant,
+                "b_uid": row.id,
+                "tokens": row.tokens,
+                "deleted": [[span.start, span.stop] for span in row.deleted],
+                "updated_at": row.updated_at,
+            },
+        )
+
     def next_number(self, tenant: str, user: str, agent: str) -> int:
         """One more than the highest session name of this user and agent that is a number."""
         names = self._connection.execute(_NAMES, {"tenant": tenant, "user": user, "agent": agent}).scalars()
@@ -231,8 +266,8 @@ class SqlSessions:
         gone = run(
             sa.delete(messages).where(messages.c.tenant_id == tenant, messages.c.session_uid == session_id)
         ).rowcount
-        run(sa.delete(heads).where(heads.c.tenant_id == tenant, heads.c.session_uid == session_id))
-        run(sa.delete(summaries).where(summaries.c.tenant_id == tenant, summaries.c.session_uid == session_id))
+        for table in (message_versions, head_moves, heads, summaries):
+            run(sa.delete(table).where(table.c.tenant_id == tenant, table.c.session_uid == session_id))
         run(
             sa.delete(jobs).where(
                 jobs.c.tenant_id == tenant,

@@ -13,12 +13,13 @@ import sqlalchemy as sa
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Trust
 from anaphora.domain.summaries import Method, Point, Summary, SummaryStatus
-from anaphora.ports.store import Head
+from anaphora.ports.store import Head, SessionRow
+from anaphora.storage.moves import Moves
 from anaphora.storage.tables import heads, points, sessions, summaries
 from anaphora.storage.types import AnyRow
 from anaphora.storage.upsert import insert_if_absent
 
-_COLUMNS = (
+SUMMARY_COLUMNS = (
     summaries.c.id,
     summaries.c.base_id,
     summaries.c.version,
@@ -40,7 +41,7 @@ _OF_STRATEGY = (
     summaries.c.session_uid == sa.bindparam("uid"),
     summaries.c.strategy == sa.bindparam("strategy"),
 )
-_GET = sa.select(*_COLUMNS).where(_TENANT, summaries.c.id == sa.bindparam("summary"))
+_GET = sa.select(*SUMMARY_COLUMNS).where(_TENANT, summaries.c.id == sa.bindparam("summary"))
 _POINTS = (
     sa.select(
         points.c.summary_id,
@@ -55,7 +56,7 @@ _POINTS = (
     .order_by(points.c.summary_id, points.c.ordinal)
 )
 _BASE_FOR = (
-    sa.select(*_COLUMNS)
+    sa.select(*SUMMARY_COLUMNS)
     .where(
         *_OF_STRATEGY,
         summaries.c.status == SummaryStatus.COMPLETED.value,
@@ -92,6 +93,7 @@ class SqlSummaries:
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
+        self._moves = Moves(connection)
 
     def head(self, tenant: str, session_id: UUID, reader: str) -> Head:
         """How far the reader is; the start if it never ran."""
@@ -100,13 +102,19 @@ class SqlSummaries:
         ).one_or_none()
         return Head(position=row.position, summary_id=row.summary_id) if row is not None else Head()
 
-    def move_head(self, tenant: str, session_id: UUID, reader: str, *, old: Head, new: Head, now: datetime) -> bool:
-        """Compare and swap: False, and nothing changed, if the head is not `old` any more."""
+    def move_head(self, row: SessionRow, reader: str, *, old: Head, new: Head, now: datetime) -> bool:
+        """Compare and swap, noted for `History`: False, and nothing changed, if the head is not `old` any more."""
+        if not self._swap_head(row, reader, old=old, new=new, now=now):
+            return False
+        self._moves.moved(row, reader, new, now=now)
+        return True
+
+    def _swap_head(self, row: SessionRow, reader: str, *, old: Head, new: Head, now: datetime) -> bool:
         moved = self._connection.execute(
             _MOVE_HEAD,
             {
-                "b_tenant": tenant,
-                "b_uid": session_id,
+                "b_tenant": row.key.tenant,
+                "b_uid": row.id,
                 "b_reader": reader,
                 "old_position": old.position,
                 "old_summary": old.summary_id,
@@ -120,8 +128,8 @@ class SqlSummaries:
         inserted = self._connection.execute(
             _FIRST_HEAD[self._connection.dialect.name],
             {
-                "tenant_id": tenant,
-                "session_uid": session_id,
+                "tenant_id": row.key.tenant,
+                "session_uid": row.id,
                 "reader": reader,
                 "position": new.position,
                 "summary_id": new.summary_id,
@@ -131,7 +139,8 @@ class SqlSummaries:
         return bool(inserted)
 
     def drop_head(self, tenant: str, session_id: UUID, reader: str) -> None:
-        """Forget a reader."""
+        """Forget a reader and where it ever was."""
+        self._moves.forget(tenant, session_id, reader)
         self._connection.execute(_DROP_HEAD, {"b_tenant": tenant, "b_uid": session_id, "b_reader": reader})
 
     def get(self, tenant: str, summary_id: UUID) -> Summary | None:
@@ -143,7 +152,7 @@ class SqlSummaries:
         self, tenant: str, session_id: UUID, *, strategy: str, limit: int, before: int | None = None
     ) -> Sequence[Summary]:
         """Versions, newest first; with `before`, those with a smaller version number."""
-        query = sa.select(*_COLUMNS).where(*_OF_STRATEGY)
+        query = sa.select(*SUMMARY_COLUMNS).where(*_OF_STRATEGY)
         if before is not None:
             query = query.where(summaries.c.version < before)
         rows = self._connection.execute(
@@ -167,14 +176,15 @@ class SqlSummaries:
         ).scalar_one()
         return int(highest) + 1
 
-    def insert(self, tenant: str, session_id: UUID, summary: Summary, *, epoch: int) -> None:
+    def insert(self, row: SessionRow, summary: Summary, *, now: datetime) -> None:
         """Store a version with its points."""
+        tenant = row.key.tenant
         self._connection.execute(
             _INSERT,
             {
                 "tenant_id": tenant,
                 "id": summary.id,
-                "session_uid": session_id,
+                "session_uid": row.id,
                 "strategy": summary.strategy,
                 "version": summary.version,
                 "base_id": summary.base_id,
@@ -187,7 +197,7 @@ class SqlSummaries:
                 "trust": summary.trust.value,
                 "tokens": summary.tokens,
                 "generation_ms": summary.generation_ms,
-                "epoch": epoch,
+                "epoch": row.epoch,
                 "created_at": summary.created_at,
                 "expires_at": None,
             },
@@ -209,38 +219,41 @@ class SqlSummaries:
                 for ordinal, point in enumerate(summary.points)
             ],
         )
+        self._moves.reached(row, summary.id, summary.status, now=now)
 
-    def replace_chain(self, tenant: str, session_id: UUID, *, strategy: str, after_version: int) -> None:
+    def mark_stale(self, row: SessionRow, seq: int, *, now: datetime) -> int:
+        """Completed versions whose range holds the message become stale, whatever their strategy; how many."""
+        holds = (summaries.c.start <= seq, summaries.c.stop > seq)
+        return self._set_status(row, (SummaryStatus.COMPLETED,), SummaryStatus.STALE, *holds, now=now)
+
+    def replace_chain(self, row: SessionRow, *, strategy: str, after_version: int, now: datetime) -> None:
         """Versions after that one: completed and stale ones become superseded, building ones completed."""
-        newer = summaries.c.version > after_version
+        newer = (summaries.c.strategy == strategy, summaries.c.version > after_version)
         served = (SummaryStatus.COMPLETED, SummaryStatus.STALE)
-        self._set_status(tenant, session_id, strategy, served, SummaryStatus.SUPERSEDED, newer)
-        self._set_status(tenant, session_id, strategy, (SummaryStatus.BUILDING,), SummaryStatus.COMPLETED, newer)
+        self._set_status(row, served, SummaryStatus.SUPERSEDED, *newer, now=now)
+        self._set_status(row, (SummaryStatus.BUILDING,), SummaryStatus.COMPLETED, *newer, now=now)
 
-    def drop_building(self, tenant: str, session_id: UUID, *, strategy: str) -> None:
+    def drop_building(self, row: SessionRow, *, strategy: str, now: datetime) -> None:
         """Building versions become superseded: the rebuild was given up."""
-        self._set_status(tenant, session_id, strategy, (SummaryStatus.BUILDING,), SummaryStatus.SUPERSEDED, sa.true())
+        of_strategy = summaries.c.strategy == strategy
+        self._set_status(row, (SummaryStatus.BUILDING,), SummaryStatus.SUPERSEDED, of_strategy, now=now)
 
     def _set_status(
         self,
-        tenant: str,
-        session_id: UUID,
-        strategy: str,
+        row: SessionRow,
         old: Sequence[SummaryStatus],
         new: SummaryStatus,
-        which: sa.ColumnElement[bool],
-    ) -> None:
-        self._connection.execute(
-            sa.update(summaries)
-            .where(
-                summaries.c.tenant_id == tenant,
-                summaries.c.session_uid == session_id,
-                summaries.c.strategy == strategy,
-                summaries.c.status.in_([status.value for status in old]),
-                which,
-            )
-            .values(status=new.value)
+        *which: sa.ColumnElement[bool],
+        now: datetime,
+    ) -> int:
+        these = (
+            summaries.c.tenant_id == row.key.tenant,
+            summaries.c.session_uid == row.id,
+            summaries.c.status.in_([status.value for status in old]),
+            *which,
         )
+        self._moves.all_reached(row, these, new, now=now)
+        return self._connection.execute(sa.update(summaries).where(*these).values(status=new.value)).rowcount
 
     def stats(self, tenant: str, *, user: str | None = None) -> Mapping[str, Any]:
         """`count`, `avg_ms`, `max_ms` of the versions that took measurable time, and `by_method`."""
@@ -261,14 +274,19 @@ class SqlSummaries:
         }
 
     def _with_points(self, tenant: str, rows: Iterable[AnyRow]) -> Sequence[Summary]:
-        found = list(rows)
-        if not found:
-            return []
-        by_summary: dict[UUID, list[Point]] = defaultdict(list)
-        ids = [row.id for row in found]
-        for row in self._connection.execute(_POINTS, {"tenant": tenant, "ids": ids}):
-            by_summary[row.summary_id].append(_point(row))
-        return [_summary(row, tuple(by_summary[row.id])) for row in found]
+        return with_points(self._connection, tenant, rows)
+
+
+def with_points(connection: sa.Connection, tenant: str, rows: Iterable[AnyRow]) -> Sequence[Summary]:
+    """The versions in rows of `SUMMARY_COLUMNS`, each with its points."""
+    found = list(rows)
+    if not found:
+        return []
+    by_summary: dict[UUID, list[Point]] = defaultdict(list)
+    ids = [row.id for row in found]
+    for row in connection.execute(_POINTS, {"tenant": tenant, "ids": ids}):
+        by_summary[row.summary_id].append(_point(row))
+    return [_summary(row, tuple(by_summary[row.id])) for row in found]
 
 
 def _point(row: AnyRow) -> Point:

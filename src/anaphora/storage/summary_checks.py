@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from anaphora.domain.messages import Trust
 from anaphora.domain.summaries import Method, SummaryStatus
 from anaphora.services.settings import live_reader
+from anaphora.storage.history_checks import move_breaches
 from anaphora.storage.laws import Law, of_session, same_session
 from anaphora.storage.tables import heads, messages, points, sessions, summaries
 
@@ -102,6 +103,7 @@ def _monotonic() -> Law:
                 .outerjoin(heads, chain)
                 .where(_SERVED, sa.or_(heads.c.position.is_(None), summaries.c.stop > heads.c.position)),
             ),
+            *move_breaches(),
         ),
     )
 

@@ -77,6 +77,7 @@ sessions = sa.Table(
     _time("updated_at"),
     _time("ended_at", nullable=True),
     _time("expires_at", nullable=True),
+    sa.Column("deleted", json_type(), nullable=False, server_default="[]"),
     sa.PrimaryKeyConstraint("tenant_id", "id"),
     sa.UniqueConstraint("tenant_id", "user_id", "agent_id", "session_id"),
     sa.CheckConstraint("head >= 0 AND turns >= 0 AND tokens >= 0 AND epoch >= 0", name="counts"),
@@ -103,12 +104,36 @@ messages = sa.Table(
     _time("created_at"),
     _time("appended_at"),
     _time("expires_at", nullable=True),
+    sa.Column("version", sa.Integer, nullable=False, server_default="1"),
+    _time("changed_at", nullable=True),
+    sa.Column("deleted", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.PrimaryKeyConstraint("tenant_id", "session_uid", "seq"),
     _of_session(),
     sa.UniqueConstraint("tenant_id", "id"),
     _one_of("role", Role),
     _one_of("trust", Trust),
     sa.CheckConstraint("seq >= 0 AND turn >= 0 AND turn <= seq", name="seq"),
+)
+
+#: what messages said before they were edited or deleted
+message_versions = sa.Table(
+    "message_versions",
+    metadata,
+    _tenant(),
+    _uuid("session_uid"),
+    sa.Column("seq", sa.Integer, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    _text("name", nullable=True),
+    _text("content"),
+    sa.Column("parts", json_type(), nullable=False),
+    sa.Column("metadata", json_type(), nullable=False),
+    sa.Column("tokens", sa.Integer, nullable=False),
+    _time("changed_at", nullable=True),
+    _time("replaced_at"),
+    sa.Column("replaced_head", sa.Integer, nullable=False),
+    sa.PrimaryKeyConstraint("tenant_id", "session_uid", "seq", "version"),
+    _of_session(),
+    sa.CheckConstraint("seq >= 0 AND version >= 1 AND replaced_head > seq", name="place"),
 )
 
 receipts = sa.Table(
@@ -216,6 +241,37 @@ heads = sa.Table(
     sa.ForeignKeyConstraint(["tenant_id", "summary_id"], ["summaries.tenant_id", "summaries.id"]),
     sa.Index(None, "tenant_id", "summary_id"),
     sa.CheckConstraint("position >= 0", name="position"),
+)
+
+#: where each reader's head ever was
+head_moves = sa.Table(
+    "head_moves",
+    metadata,
+    _tenant(),
+    _uuid("session_uid"),
+    _text("reader"),
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    _uuid("summary_id", nullable=True),
+    _time("at"),
+    sa.Column("log_head", sa.Integer, nullable=False),
+    sa.PrimaryKeyConstraint("tenant_id", "session_uid", "reader", "number"),
+    _of_session(),
+    sa.CheckConstraint("number >= 1 AND position >= 0 AND position <= log_head", name="place"),
+)
+
+#: which states each version ever reached; each at most once
+summary_states = sa.Table(
+    "summary_states",
+    metadata,
+    _tenant(),
+    _uuid("summary_id"),
+    _text("status"),
+    _time("at"),
+    sa.Column("log_head", sa.Integer, nullable=False),
+    sa.PrimaryKeyConstraint("tenant_id", "summary_id", "status"),
+    sa.ForeignKeyConstraint(["tenant_id", "summary_id"], ["summaries.tenant_id", "summaries.id"], ondelete="CASCADE"),
+    _one_of("status", SummaryStatus),
 )
 
 jobs = sa.Table(

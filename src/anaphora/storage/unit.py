@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from anaphora.storage.effects import Effects
+from anaphora.storage.history import SqlHistory
 from anaphora.storage.jobs import SqlJobs
 from anaphora.storage.messages import SqlMessages
 from anaphora.storage.policy import AppendPolicy
@@ -23,3 +24,4 @@ class SqlUnit:
         self.jobs = SqlJobs(connection, policy, self.effects)
         self.messages = SqlMessages(connection, self.sessions, self.jobs, words)
         self.summaries = SqlSummaries(connection)
+        self.history = SqlHistory(connection)

@@ -15,7 +15,7 @@ from typing import Protocol
 from uuid import UUID
 
 from anaphora.domain.keys import SessionKey
-from anaphora.domain.messages import NewMessage, Part
+from anaphora.domain.messages import Message, NewMessage, Part
 from anaphora.ports.store import WordIndex
 
 #: scripts that are written without spaces between words: Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar
@@ -46,12 +46,16 @@ class Words(WordIndex, Protocol):
         """Index messages that were appended in this transaction."""
         ...
 
+    def replace(self, old: Indexed, body: str | None) -> None:
+        """Another text in the place of that of a message; None takes it out of the index."""
+        ...
+
     def forget(self, tenant: str, session_id: UUID) -> None:
         """Take every message of a session out of the index. Call it before they leave the log."""
         ...
 
 
-def searchable(message: NewMessage) -> str:
+def searchable(message: NewMessage | Message) -> str:
     """Name, content, and the texts of the parts that the content does not have already, in NFC."""
     pieces = [message.name] if message.name else []
     pieces.append(message.content)

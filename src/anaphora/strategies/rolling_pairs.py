@@ -22,7 +22,7 @@ class RollingPairs:
     window_pairs: int = 4
     #: messages that a session needs before its first summary
     min_messages_for_summary: int = 10
-    #: messages that must have left the window before the next summary
+    #: messages that must have left the window before the next summary; deleted ones do not count
     summarise_after: int = 8
     #: size of the summary, in tokens
     summary_max_tokens: int = 150
@@ -49,15 +49,14 @@ class RollingPairs:
         if state.head < self.min_messages_for_summary:
             return None
         stop = self.window_start(state)
-        first = state.covered_to == 0
-        needed = 1 if first or state.ended else self.summarise_after
-        if stop - state.covered_to < needed:
+        needed = 1 if state.covered_to == 0 or state.ended else self.summarise_after
+        if stop <= state.covered_to or state.live(SeqRange(state.covered_to, stop)) < needed:
             return None
         return Plan(read=SeqRange(state.covered_to, stop), keep_from=0, max_tokens=self.summary_max_tokens)
 
     def rebuild_plan(self, state: State, target: int) -> Plan | None:
         """From where the rebuild stands up to the target, in as many batches as it takes."""
-        if state.covered_to >= target:
+        if state.covered_to >= target or not state.live(SeqRange(state.covered_to, target)):
             return None
         return Plan(read=SeqRange(state.covered_to, target), keep_from=0, max_tokens=self.summary_max_tokens)
 

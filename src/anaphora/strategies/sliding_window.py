@@ -49,7 +49,9 @@ class SlidingWindow:
         done = state.turn_finished or state.ended or not state.turn_starts
         stop = state.head if done else state.turn_starts[-1]
         needed = 1 if state.ended else self.min_new_messages
-        if stop - 1 < self.summarise_after_seq or stop - state.covered_to < needed:
+        if stop - 1 < self.summarise_after_seq or stop <= state.covered_to:
+            return None
+        if state.live(SeqRange(state.covered_to, stop)) < needed:
             return None
         return self._reach(state, stop)
 
@@ -57,11 +59,13 @@ class SlidingWindow:
         """The window as it ends at the target: one step, since nothing before it is kept."""
         return self._reach(state, target) if state.covered_to < target else None
 
-    def _reach(self, state: State, stop: int) -> Plan:
+    def _reach(self, state: State, stop: int) -> Plan | None:
+        """The window that ends there; None if everything in it was deleted."""
         start = window_start(state, stop=stop, size=self.window)
-        return Plan(
-            read=SeqRange(max(start, state.covered_to), stop), keep_from=start, max_tokens=self.summary_max_tokens
-        )
+        read = SeqRange(max(start, state.covered_to), stop)
+        if not state.live(read):
+            return None
+        return Plan(read=read, keep_from=start, max_tokens=self.summary_max_tokens)
 
     def select(self, snapshot: Snapshot) -> Selection:
         """Points that say more than what stands verbatim, then the newest messages word by word."""

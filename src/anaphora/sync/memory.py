@@ -26,7 +26,10 @@ class Session(Facade[AsyncSession]):
 
     add = blocking(AsyncSession.add)
     add_turn = blocking(AsyncSession.add_turn)
+    edit = blocking(AsyncSession.edit)
+    delete = blocking(AsyncSession.delete)
     messages = blocking(AsyncSession.messages)
+    versions = blocking(AsyncSession.versions)
     context = blocking(AsyncSession.context)
     send = blocking(AsyncSession.send)
     stream = streaming(str, AsyncSession.stream)

@@ -1,7 +1,7 @@
 """Append imported conversations to the log: fast, in order, and only once.
 
 Every message of a session has a position in what was read, counted from 1, and a digest of itself and of all messages
-before it. Both are stored with it, under `MARK` in its metadata. So one look at the newest imported message of a
+before it. Both are stored with it, under `IMPORT_MARK` in its metadata. So one look at the newest imported message of a
 session says how far an earlier run came, and whether the file still begins with what that run appended: if so, the
 import goes on behind it; if not, the file holds another conversation and is refused. Nothing depends on where blocks
 began or ended, which makes an interrupted run and a file that grew the same case. One key a block would break when the
@@ -30,14 +30,12 @@ import anyio.to_thread
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from anaphora.domain.keys import SeqRange, SessionKey
-from anaphora.domain.messages import Message, NewMessage, Receipt
+from anaphora.domain.messages import IMPORT_MARK, Message, NewMessage, Receipt
 from anaphora.errors import AnaphoraError, InvalidInput, KeyReused
 from anaphora.ports.store import Unit
 from anaphora.services import ingest as ingesting
 from anaphora.services.importing.values import BadFile, ImportedConversation
 
-#: the name in a message's metadata under which its `position` and `digest` stand
-MARK = "imported"
 #: messages of one append at most
 BLOCK = 200
 #: sessions that are appended to at once: many small appends share one transaction
@@ -140,7 +138,7 @@ class _Mark:
     @classmethod
     def of(cls, message: Message | None) -> _Mark:
         """The mark of a stored message; the start if it has none."""
-        mark = None if message is None else message.metadata.get(MARK)
+        mark = None if message is None else message.metadata.get(IMPORT_MARK)
         return cls(int(mark["position"]), str(mark["digest"])) if isinstance(mark, Mapping) else cls()
 
     def after(self, message: NewMessage) -> _Mark:
@@ -152,7 +150,7 @@ class _Mark:
     def on(self, message: NewMessage) -> NewMessage:
         """The message with this mark in its metadata."""
         mark = {"position": self.position, "digest": self.digest}
-        return replace(message, metadata={**message.metadata, MARK: mark})
+        return replace(message, metadata={**message.metadata, IMPORT_MARK: mark})
 
 
 @dataclass(slots=True)
@@ -374,7 +372,7 @@ class IntoLog:
             row = unit.sessions.find(key)
             stop = row.head if row else 0
             while row and stop > 0:
-                page = unit.messages.newest(key.tenant, row.id, SeqRange(0, stop), limit=_PAGE)
+                page = unit.messages.newest(key.tenant, row.id, SeqRange(0, stop), limit=_PAGE, deleted=True)
                 found = next(filter(fits, page), None)
                 if found is not None or not page:
                     return found

@@ -46,7 +46,7 @@ _INDEX: Final = (
         sa.text(
             "SELECT m.session_uid || ':' || m.seq FROM messages AS m LEFT JOIN message_docs AS d"
             " ON d.tenant_id = m.tenant_id AND d.session_uid = m.session_uid AND d.seq = m.seq"
-            " WHERE d.doc IS NULL LIMIT 4"
+            " WHERE d.doc IS NULL AND NOT m.deleted LIMIT 4"
         ),
     ),
     (
@@ -54,7 +54,7 @@ _INDEX: Final = (
         sa.text(
             "SELECT d.doc FROM message_docs AS d LEFT JOIN messages AS m"
             " ON d.tenant_id = m.tenant_id AND d.session_uid = m.session_uid AND d.seq = m.seq"
-            " WHERE m.seq IS NULL LIMIT 4"
+            " WHERE m.seq IS NULL OR m.deleted LIMIT 4"
         ),
     ),
     (

@@ -46,6 +46,8 @@ _MIN_CANDIDATES = 64
 #: of a word that more messages of the scope have than this, one occurrence is as good as many
 _COUNTED_EXACTLY = 2_000
 _MARK = "\x01"
+#: characters of a text by which its document is found
+_BEGINNING = 200
 
 _MAX_DOC = sa.select(sa.func.coalesce(sa.func.max(message_docs.c.doc), 0))
 # plain SQL: these three run for every message that is ever appended
@@ -59,6 +61,11 @@ _DOCS_OF_SESSION = sa.text(
 ).bindparams(sa.bindparam("uid", type_=sa.Uuid))
 _words = sa.table("message_words", sa.column("rowid", sa.Integer))
 _MATCHES = sa.literal_column("message_words").op("MATCH", return_type=sa.Boolean())
+_DOC_OF_MESSAGE = sa.text(
+    "SELECT doc FROM message_docs WHERE doc IN"
+    " (SELECT rowid FROM message_words WHERE message_words MATCH :query)"
+    " AND tenant_id = :tenant AND session_uid = :uid AND seq = :seq"
+).bindparams(sa.bindparam("uid", type_=sa.Uuid))
 _FORGET = (
     "DELETE FROM message_words WHERE rowid = ?",
     "DELETE FROM message_trigrams WHERE rowid = ?",
@@ -135,6 +142,24 @@ class FtsWords:
         unspaced = [(doc, body) for doc, _, body in words if has_unspaced_script(body)]
         if unspaced:
             self._connection.exec_driver_sql(_ADD_TRIGRAMS, unspaced)
+
+    def replace(self, old: Indexed, body: str | None) -> None:
+        """Another text in the place of that of a message; None takes it out of the index."""
+        query = f"scope:{_token('s', old.key.tenant, old.session_id.hex)}"
+        beginning = _beginning(old.body)
+        if beginning:  # few messages of a long session begin so
+            query = f"{query} AND body:{_quoted(beginning)}"
+        where = {"query": query, "tenant": old.key.tenant, "uid": old.session_id, "seq": old.seq}
+        doc = self._connection.execute(_DOC_OF_MESSAGE, where).scalar_one()
+        words, trigrams, docs = _FORGET
+        self._connection.exec_driver_sql(words, (doc,))
+        self._connection.exec_driver_sql(trigrams, (doc,))
+        if body is None:
+            self._connection.exec_driver_sql(docs, (doc,))
+            return
+        self._connection.exec_driver_sql(_ADD_WORDS, (doc, _scope_text(old.key, old.session_id), body))
+        if has_unspaced_script(body):
+            self._connection.exec_driver_sql(_ADD_TRIGRAMS, (doc, body))
 
     def forget(self, tenant: str, session_id: UUID) -> None:
         """Take every message of a session out of the index."""
@@ -291,6 +316,14 @@ def _quoted(text: str) -> str:
     """The text as an FTS5 string: nothing in it is syntax."""
     escaped = unicodedata.normalize("NFC", text).replace('"', '""')
     return f'"{escaped}"'
+
+
+def _beginning(body: str) -> str:
+    """The first words of a text, none of them cut; empty if that cannot be told, or if there is nothing to look for."""
+    head = body[:_BEGINNING].replace("\x00", " ")
+    if len(body) > _BEGINNING:
+        head = head.rpartition(" ")[0]
+    return head if any(char.isalnum() for char in head) else ""
 
 
 def _scope_text(key: SessionKey, session_id: UUID) -> str:
