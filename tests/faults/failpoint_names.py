@@ -8,8 +8,9 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "src" / "anaphora"
 _CALLS = frozenset({"failpoint", "_failpoint"})
-#: where each commit must be followed by a failpoint: what the worker does
-WORKING = ("worker", "services/summarise.py")
+#: where each commit must be followed by a failpoint: what the worker does, and what callers wait for
+WORKING = ("worker", "services")
+_COMMITS = ("self.store.write(", "self.store.append(")
 
 
 class Unreadable(AssertionError):
@@ -36,7 +37,7 @@ def names_in(source: str, *, where: str = "") -> set[str]:
 
 
 def silent_commits(source: str) -> list[int]:
-    """Lines that await `self.store.write` and reach no failpoint before the next one or the end of the function."""
+    """Lines that commit through `self.store` and reach no failpoint before the next one or the end of the function."""
     found: list[int] = []
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.AsyncFunctionDef):
@@ -53,7 +54,7 @@ def silent_commits(source: str) -> list[int]:
 
 
 def working_sources() -> Iterator[Path]:
-    """The modules whose commits are the worker's."""
+    """The modules whose commits must not be silent."""
     for name in WORKING:
         path = PACKAGE / name
         yield from sorted(path.rglob("*.py")) if path.is_dir() else [path]
@@ -61,7 +62,7 @@ def working_sources() -> Iterator[Path]:
 
 def _events(function: ast.AsyncFunctionDef) -> Iterator[tuple[int, str]]:
     for node in ast.walk(function):
-        if isinstance(node, ast.Await) and ast.unparse(node.value).startswith("self.store.write("):
+        if isinstance(node, ast.Await) and ast.unparse(node.value).startswith(_COMMITS):
             yield node.lineno, "write"
         elif isinstance(node, ast.Call) and _last_name(node.func) in _CALLS:
             yield node.lineno, "failpoint"

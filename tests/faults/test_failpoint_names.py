@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from tests.faults.failpoint_names import Unreadable, failpoints, names_in, silent_commits, working_sources
-from tests.faults.test_kills import PLAN
+from tests.faults.test_killed_changes import CHANGES, MANAGED
+from tests.faults.test_kills import ELSEWHERE, PLAN
 
 CHOSEN = """
 kind = "append" if first else "write"
@@ -26,7 +27,8 @@ async def claim(self):
 
 
 def test_every_failpoint_of_the_package_has_cases_and_no_case_has_lost_its_failpoint() -> None:
-    assert failpoints() == sorted(PLAN)
+    assert failpoints() == sorted({*PLAN, *ELSEWHERE})
+    assert set(CHANGES) | set(MANAGED) >= ELSEWHERE
 
 
 @pytest.mark.parametrize("path", list(working_sources()), ids=lambda path: path.name)

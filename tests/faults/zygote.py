@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from tests.faults.programs import PROGRAMS, Told
+from tests.faults import change_programs, programs
+from tests.faults.programs import Told
 
+PROGRAMS = {**programs.PROGRAMS, **change_programs.PROGRAMS}
 #: what would otherwise be imported in every child
 _LATE = ("anyio._backends._asyncio", "anaphora.storage.migrations.run", "sqlalchemy.dialects.sqlite")
 

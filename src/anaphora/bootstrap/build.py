@@ -127,6 +127,7 @@ async def _services(
         counter=counter,
         clock=world.clock,
         randomness=world.randomness,
+        failpoint=world.failpoint,
         secret=secret,
         max_message_bytes=settings.max_message_bytes,
     )
@@ -135,6 +136,7 @@ async def _services(
         planning=planning,
         counter=counter,
         clock=world.clock,
+        failpoint=world.failpoint,
         max_message_bytes=settings.max_message_bytes,
     )
     contexts = Contexts(
@@ -145,7 +147,12 @@ async def _services(
         default_budget=settings.context_budget,
     )
     sessions = Sessions(
-        store=store, strategies=strategies, planning=planning, clock=world.clock, randomness=world.randomness
+        store=store,
+        strategies=strategies,
+        planning=planning,
+        clock=world.clock,
+        randomness=world.randomness,
+        failpoint=world.failpoint,
     )
     retrieve = Retrieve(store=store)
     talker, talkers = talkers_from(settings, given.chat_model, models)
@@ -160,7 +167,7 @@ async def _services(
         contexts=contexts,
         sessions=sessions,
         retrieve=retrieve,
-        jobs=Jobs(store=store, clock=world.clock, with_model=with_model),
+        jobs=Jobs(store=store, clock=world.clock, failpoint=world.failpoint, with_model=with_model),
         chat=Chat(
             ingest=ingest,
             contexts=contexts,

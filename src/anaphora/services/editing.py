@@ -12,7 +12,7 @@ from typing import Any
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import IMPORT_MARK, Message, NewMessage, Part
 from anaphora.errors import InvalidInput, NotFound
-from anaphora.ports.clock import Clock
+from anaphora.ports.clock import Clock, Failpoint
 from anaphora.ports.models import TokenCounter
 from anaphora.ports.store import SessionRow, Store, Unit
 from anaphora.rules.admission import check_size, new_message
@@ -38,6 +38,7 @@ class Editing:
     planning: Planning
     counter: TokenCounter
     clock: Clock
+    failpoint: Failpoint
     max_message_bytes: int = 1 << 20
 
     async def edit(self, key: SessionKey, seq: int, change: Change) -> Message:
@@ -68,7 +69,9 @@ class Editing:
             check_size(wanted, self.max_message_bytes)
             return self._as_message(old, wanted)
 
-        return await self.store.write(lambda unit: self._amend(unit, key, seq, new_version))
+        message = await self.store.write(lambda unit: self._amend(unit, key, seq, new_version))
+        self.failpoint("message.edited")
+        return message
 
     async def delete(self, key: SessionKey, seq: int) -> bool:
         """Put a tombstone in the place of a message: no prompt shows it, no search finds it; its number stays.
@@ -93,7 +96,9 @@ class Editing:
             self._amend(unit, key, seq, tombstone)
             return before is not None and not before.deleted
 
-        return await self.store.write(delete)
+        was_there = await self.store.write(delete)
+        self.failpoint("message.deleted")
+        return was_there
 
     def _as_message(self, old: Message, wanted: NewMessage) -> Message:
         counted = message_tokens(self.counter.count, wanted.content, name=wanted.name, parts=wanted.parts)

@@ -14,7 +14,7 @@ import anyio.to_thread
 from anaphora.domain.keys import SessionKey, checked_id, uuid7
 from anaphora.domain.messages import NewMessage, Receipt
 from anaphora.errors import InvalidInput
-from anaphora.ports.clock import Clock, Randomness
+from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.models import TokenCounter
 from anaphora.ports.store import Append, Store, Unit
 from anaphora.rules.admission import check_size, trust_of
@@ -34,6 +34,7 @@ class Ingest:
     counter: TokenCounter
     clock: Clock
     randomness: Randomness
+    failpoint: Failpoint
     secret: bytes
     max_message_bytes: int = 1 << 20
 
@@ -72,7 +73,7 @@ class Ingest:
         if idempotency_key is not None:
             checked_id(idempotency_key, "key")
         now = self.clock.now()
-        return await self.store.append(
+        receipt = await self.store.append(
             Append(
                 key=key,
                 session_id=uuid7(now, self.randomness(10)),
@@ -90,6 +91,8 @@ class Ingest:
                 now=now,
             )
         )
+        self.failpoint("ingest.appended")
+        return receipt
 
     async def head(self, key: SessionKey) -> int:
         """How many messages the session holds."""

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from anaphora.domain.jobs import Job, JobState
 from anaphora.errors import InvalidInput, NotFound
-from anaphora.ports.clock import Clock
+from anaphora.ports.clock import Clock, Failpoint
 from anaphora.ports.store import Store
 
 
@@ -19,6 +19,7 @@ class Jobs:
 
     store: Store
     clock: Clock
+    failpoint: Failpoint
     with_model: bool
 
     async def list(
@@ -53,6 +54,7 @@ class Jobs:
 
         """
         count = await self.store.write(lambda unit: unit.jobs.retry_failed(tenant, job_id=job_id, now=self.clock.now()))
+        self.failpoint("jobs.retried")
         if job_id is not None and not count:
             raise NotFound(f"there is no failed job {job_id} that could be tried again")
         return count

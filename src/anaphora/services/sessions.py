@@ -14,7 +14,7 @@ from anaphora.domain.messages import Message, ReceiptState
 from anaphora.domain.moments import AsOf
 from anaphora.domain.summaries import Summary
 from anaphora.errors import InvalidInput, NotFound
-from anaphora.ports.clock import Clock, Randomness
+from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.store import SessionRow, Store, Unit
 from anaphora.services.planning import Planning
 from anaphora.services.settings import Strategies, live_reader
@@ -29,6 +29,7 @@ class Sessions:
     planning: Planning
     clock: Clock
     randomness: Randomness
+    failpoint: Failpoint
 
     async def list(
         self, tenant: str, *, user: str | None = None, agent: str | None = None, limit: int = 50
@@ -51,7 +52,9 @@ class Sessions:
             self._create(unit, key, strategy)
             return key
 
-        return await self.store.write(create)
+        key = await self.store.write(create)
+        self.failpoint("session.numbered")
+        return key
 
     async def end(self, key: SessionKey) -> bool:
         """Mark as ended and plan what is due at the end; twice is harmless. False if there is no such session."""
@@ -66,7 +69,9 @@ class Sessions:
             self.planning.plan_summarise(unit, row, now=self.clock.now())
             return True
 
-        return await self.store.write(end)
+        was_there = await self.store.write(end)
+        self.failpoint("session.ended")
+        return was_there
 
     async def reset(self, key: SessionKey) -> int:
         """Delete every message and everything made of them; work in flight is fenced off. Returns how many went."""
@@ -75,7 +80,9 @@ class Sessions:
             row = unit.sessions.find(key)
             return unit.sessions.reset(key.tenant, row.id, now=self.clock.now()) if row else 0
 
-        return await self.store.write(reset)
+        gone = await self.store.write(reset)
+        self.failpoint("session.reset")
+        return gone
 
     async def rebuild(self, key: SessionKey, *, from_seq: int = 0) -> bool:
         """Queue making the summaries anew from a message on; the old ones are served until then.
@@ -97,7 +104,9 @@ class Sessions:
             start = min([from_seq, *_withdraw_waiting(unit, row, now=now)])
             return self.planning.plan_rebuild(unit, row, from_seq=start, now=now)
 
-        return await self.store.write(rebuild)
+        queued = await self.store.write(rebuild)
+        self.failpoint("session.rebuild_queued")
+        return queued
 
     async def messages(
         self, key: SessionKey, *, start: int = 0, stop: int | None = None, limit: int = 100
