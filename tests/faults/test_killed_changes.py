@@ -87,9 +87,9 @@ def check_changes(left: Path, child: Child) -> dict[int, str | None]:
     """Each message says what was acknowledged last, or what was under way; every earlier version is kept."""
     log = log_of(left)
     acked = {seq: [text_of(seq)] for seq in child.acked}
-    for seq, take in child.notes("edited"):
-        acked[int(seq)].append(take_of(int(seq), int(take)))
-    deleted = {int(seq) for (seq,) in child.notes("deleted")}
+    for edited, take in child.notes("edited"):
+        acked[int(edited)].append(take_of(int(edited), int(take)))
+    deleted = {int(gone) for (gone,) in child.notes("deleted")}
     under_way: dict[int, str | None] = {}
     last = [note for note in child.notes() if note[0] != "reached"][-1]
     if last[0] == "edit":
@@ -97,8 +97,8 @@ def check_changes(left: Path, child: Child) -> dict[int, str | None]:
     elif last[0] == "delete":
         under_way[int(last[1])] = None
     versions: dict[int, list[str]] = defaultdict(list)
-    for seq, text in rows(left, "select seq, content from message_versions order by seq, version"):
-        versions[seq].append(text)
+    for number, text in rows(left, "select seq, content from message_versions order by seq, version"):
+        versions[number].append(text)
     for seq, takes in acked.items():
         wanted = {None if seq in deleted else takes[-1]} | ({under_way[seq]} if seq in under_way else set())
         assert log[seq] in wanted, f"message {seq}: an acknowledged change is lost"

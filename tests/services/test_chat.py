@@ -236,3 +236,33 @@ async def test_other_sessions_are_not_held_up_by_an_answer(tmp_path: Path) -> No
             await say(conversation(memory, session="s2"), 4)
             await conversation(memory).context()
         free.set()
+
+
+async def test_a_retry_with_the_same_key_after_a_success_gives_the_answer_that_is_there(tmp_path: Path) -> None:
+    """I14: the model is not asked again, and nothing is stored twice."""
+    chat = ScriptedChat(says("Tea."))
+    async with opened(tmp_path, chat=chat) as memory:
+        session = conversation(memory)
+        first = await session.send("Tea or coffee?", key="k")
+        await say(session, 2, start=2)
+        again = await session.send("Tea or coffee?", key="k")
+        assert len(chat.prompts) == 1
+        assert again.text == first.text
+        assert again.context == first.context
+        assert (again.receipt.id, again.receipt.range, again.receipt.repeated) == (
+            first.receipt.id,
+            first.receipt.range,
+            True,
+        )
+        assert len(await session.messages()) == 4
+
+
+async def test_a_retry_whose_answer_was_deleted_asks_again(tmp_path: Path) -> None:
+    chat = ScriptedChat(says("Tea."))
+    async with opened(tmp_path, chat=chat) as memory:
+        session = conversation(memory)
+        await session.send("Tea or coffee?", key="k")
+        await session.delete(1)
+        chat.script = says("Coffee.")
+        assert (await session.send("Tea or coffee?", key="k")).text.strip() == "Coffee."
+        assert await log_of(session) == [("user", "Tea or coffee?"), ("assistant", "Coffee.")]

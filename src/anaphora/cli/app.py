@@ -47,6 +47,18 @@ class Root(LazyGroup):
             help="Show the newest messages of a session.",
             example="anaphora history --user alice --session 1 --limit 20",
         ),
+        "edit": Entry(
+            module="changing",
+            function="edit",
+            help="Correct a message; what it said before is kept.",
+            example='anaphora edit 4 "I meant Tuesday." --user alice --session 1',
+        ),
+        "delete": Entry(
+            module="changing",
+            function="delete",
+            help="Delete a message: no prompt shows it, no search finds it.",
+            example="anaphora delete 4 --user alice --session 1",
+        ),
         "search": Entry(
             module="reading",
             function="search",
@@ -82,6 +94,12 @@ class Root(LazyGroup):
             function="doctor",
             help="Check a database against the promises of Anaphora.",
             example="anaphora doctor --json",
+        ),
+        "bench": Entry(
+            module="bench",
+            function="bench",
+            help="Measure how fast this version is on this machine.",
+            example="anaphora bench append context",
         ),
     }
 

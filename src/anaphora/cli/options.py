@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
+from anaphora.domain.moments import AsOf
+
 _DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m|h|d)?")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
 _MAX_SECONDS = 10 * 365 * 86400.0
+#: more digits than any number of messages has
+_DIGITS = 18
 
 
 def duration(text: str | float) -> float:
@@ -23,6 +28,21 @@ def duration(text: str | float) -> float:
     return seconds
 
 
+def moment(text: str | None) -> AsOf | None:
+    """The moment that `--as-of` names: a number of messages, or a time in ISO 8601 (UTC if it names no zone)."""
+    if text is None:
+        return None
+    if text.isascii() and text.isdecimal() and len(text) < _DIGITS:
+        return int(text)
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is no moment: write a number of messages, or a time such as 2026-05-08T13:56Z"
+        ) from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
 Db = Annotated[str | None, typer.Option("--db", metavar="PATH", help="The database file; else ./anaphora.db.")]
 Tenant = Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Whose store, where several share one.")]
 Agent = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="With which agent; else `default`.")]
@@ -31,6 +51,14 @@ User = Annotated[str, typer.Option("--user", metavar="NAME", help="Whose memory.
 AnyUser = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Only of this user.")]
 SessionName = Annotated[str, typer.Option("--session", metavar="NAME", help="Which of the user's conversations.")]
 AnySession = Annotated[str | None, typer.Option("--session", metavar="NAME", help="Only this conversation.")]
+Then = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of",
+        metavar="MOMENT",
+        help="As it was: when so many messages were there, or at a time such as 2026-05-08.",
+    ),
+]
 Strategy = Annotated[
     str | None,
     typer.Option("--strategy", metavar="NAME", help="How new sessions are summarised; else rolling_pairs."),

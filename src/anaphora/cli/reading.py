@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from anaphora.bootstrap import Services
-from anaphora.cli.options import Agent, AnyAgent, AnySession, AsJson, Db, Limit, SessionName, Tenant, User
+from anaphora.cli.options import Agent, AnyAgent, AnySession, AsJson, Db, Limit, SessionName, Tenant, Then, User, moment
 from anaphora.cli.output import cell, emit, note, plural, say, table
 from anaphora.cli.running import Access, check_session, key_of, run, settings_from
 from anaphora.cli.shapes import context_json, hit_json, message_json
 from anaphora.domain.context import Context
 from anaphora.domain.messages import Message
-from anaphora.errors import UnknownName
+from anaphora.errors import InvalidInput, UnknownName
 from anaphora.memory import Memory
 from anaphora.ports.store import WordHit
 
@@ -33,6 +33,7 @@ def context(
     wire: Annotated[
         str, typer.Option("--format", metavar="NAME", help="text, or messages for openai or anthropic.")
     ] = "text",
+    as_of: Then = None,
     agent: Agent = None,
     db: Db = None,
     tenant: Tenant = None,
@@ -46,11 +47,11 @@ def context(
     if wire not in FORMATS:
         raise UnknownName("format", wire, FORMATS)
     settings = settings_from(db, tenant=tenant, agent=agent)
-    key = key_of(settings, user, session)
+    key, then = key_of(settings, user, session), moment(as_of)
 
     async def work(services: Services) -> Context:
         await check_session(services, key)
-        return await Memory(services).session(user=user, session=session).context(query, budget=budget)
+        return await Memory(services).session(user=user, session=session).context(query, budget=budget, as_of=then)
 
     made = run(work, settings, Access.READ)
     if as_json:
@@ -73,28 +74,34 @@ def history(
     before: Annotated[
         int | None, typer.Option("--before", metavar="SEQ", help="Only messages before this one: page through all.")
     ] = None,
+    versions: Annotated[
+        bool, typer.Option("--versions", help="What messages said before they were edited or deleted, too.")
+    ] = False,
+    as_of: Then = None,
     agent: Agent = None,
     db: Db = None,
     tenant: Tenant = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the newest messages of a session."""
+    if versions and as_of is not None:
+        raise InvalidInput("give --versions or --as-of, not both")
     settings = settings_from(db, tenant=tenant, agent=agent)
-    key = key_of(settings, user, session)
+    key, then = key_of(settings, user, session), moment(as_of)
 
     async def work(services: Services) -> Sequence[Message]:
-        await check_session(services, key)
-        chat = Memory(services).session(user=user, session=session)
-        if before is None:
-            return await chat.messages(limit=limit)
-        return await chat.messages(start=max(0, before - limit), stop=max(0, before), limit=limit)
+        head = await check_session(services, key)
+        if versions:
+            stop = head if before is None else max(0, min(before, head))
+            return await services.sessions.versions(key, start=max(0, stop - limit), stop=max(stop, 1))
+        return await services.sessions.newest(key, stop=before, limit=limit, as_of=then)
 
     messages = run(work, settings, Access.READ)
     if as_json:
         emit({"messages": [message_json(message) for message in messages]})
         return
     for message in messages:
-        say(f"{message.seq:>5}  {cell(message.created_at)}  {_speaker(message.role, message.name)}: {message.content}")
+        say(_history_line(message, versions=versions))
 
 
 def search(
@@ -135,6 +142,15 @@ def search(
     )
 
 
+def _history_line(message: Message, *, versions: bool) -> str:
+    said = "(deleted)" if message.deleted else message.content
+    line = f"{cell(message.created_at)}  {_speaker(message.role, message.name)}: {said}"
+    if not versions:
+        return f"{message.seq:>5}  {line}"
+    changed = f" ({cell(message.changed_at)})" if message.changed_at else ""
+    return f"{message.seq:>5}.{message.version}{changed}  {line}"
+
+
 def _show(made: Context) -> None:
     for message in made.messages:
         seq = "" if message.seq is None else f" {message.seq}"
@@ -160,7 +176,8 @@ def _account(made: Context) -> None:
     note(f"{made.tokens:,} of {plural(made.budget, 'token')}{saved}.")
     note(
         f"{plural(made.coverage.head, 'message')}: {counts['summarised']:,} summarised, {counts['verbatim']:,} word by "
-        f"word, {counts['elided']:,} elided (search finds them)."
+        f"word, {counts['elided']:,} elided (search finds them)"
+        + (f", {counts['deleted']:,} deleted." if counts["deleted"] else ".")
     )
     if made.degraded:
         note(f"Degraded: {', '.join(made.degraded)}.")

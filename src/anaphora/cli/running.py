@@ -90,10 +90,12 @@ def key_of(settings: Settings, user: str, session: str) -> SessionKey:
     return SessionKey(tenant=settings.tenant, user=user, agent=settings.agent, session=session)
 
 
-async def check_session(services: Services, key: SessionKey) -> None:
-    """Raise `NotFound` if nothing was ever said in the session: a typo must not look like an empty memory."""
-    if await services.sessions.find(key) is None:
+async def check_session(services: Services, key: SessionKey) -> int:
+    """How many messages the session has; `NotFound` if there is none: a typo must not look like an empty memory."""
+    row = await services.sessions.find(key)
+    if row is None:
         raise NotFound(
             f"there is no session {key.session!r} of user {key.user!r} with agent {key.agent!r}: "
             "`anaphora sessions list` shows those that are there"
         )
+    return row.head

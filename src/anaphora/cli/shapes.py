@@ -26,6 +26,9 @@ def message_json(message: Message) -> dict[str, Any]:
         "created_at": message.created_at,
         "source": message.source,
         "trust": message.trust,
+        "version": message.version,
+        "changed_at": message.changed_at,
+        "deleted": message.deleted,
     }
 
 

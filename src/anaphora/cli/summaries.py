@@ -9,7 +9,20 @@ from uuid import UUID
 import typer
 
 from anaphora.bootstrap import Services
-from anaphora.cli.options import Agent, AnyAgent, AnySession, AnyUser, AsJson, Db, Limit, SessionName, Tenant, User
+from anaphora.cli.options import (
+    Agent,
+    AnyAgent,
+    AnySession,
+    AnyUser,
+    AsJson,
+    Db,
+    Limit,
+    SessionName,
+    Tenant,
+    Then,
+    User,
+    moment,
+)
 from anaphora.cli.output import emit, plural, say, table
 from anaphora.cli.running import Access, check_session, key_of, run, settings_from
 from anaphora.cli.shapes import job_json, point_json, summary_json
@@ -37,6 +50,7 @@ def list_summaries(
     chain: Annotated[
         bool, typer.Option("--chain", help="Every version, with the one that it carried on from.")
     ] = False,
+    as_of: Then = None,
     agent: AnyAgent = None,
     limit: Limit = 20,
     db: Db = None,
@@ -51,13 +65,16 @@ def list_summaries(
         raise InvalidInput("whose summaries? give --user NAME or --all-users")
     if session is not None and user is None:
         raise InvalidInput("--session needs --user NAME")
+    if as_of is not None and session is None:
+        raise InvalidInput("--as-of needs --session NAME: each conversation has a past of its own")
+    then = moment(as_of)
     settings = settings_from(db, tenant=tenant, agent=agent)
 
     async def work(services: Services) -> Sequence[Entry]:
         with_model = services.jobs.with_model
         overview = Overview(store=services.store, strategies=services.strategies, with_model=with_model)
         if user is not None and session is not None:
-            return await overview.of_session(key_of(settings, user, session), limit=limit)
+            return await overview.of_session(key_of(settings, user, session), limit=limit, as_of=then)
         return await overview.of_sessions(settings.tenant, user=user, agent=agent, chain=chain, limit=limit)
 
     entries = run(work, settings, Access.READ)

@@ -171,6 +171,10 @@ class Messages(Protocol):
         """
         ...
 
+    def receipt_for(self, tenant: str, session_id: UUID, idempotency_key: str) -> Receipt | None:
+        """The receipt of the append that came with the key, or None."""
+        ...
+
     def receipt(self, tenant: str, receipt_id: UUID) -> StoredReceipt | None:
         """What a receipt stands for, or None. Receipts outlive what they stand for."""
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -106,7 +107,8 @@ class Chat:
             instructions: fixed system text.
             strategy: for a new session.
             subject: for a new session.
-            idempotency_key: of the user's message: a retry after a failure does not double it.
+            idempotency_key: of the turn: a retry after a failure does not double the user's message, and one after a
+                success gives the answer that is there.
 
         Raises:
             ConfigError: no chat model is configured; nothing was stored.
@@ -116,10 +118,21 @@ class Chat:
         """
         talker = self.talker_for(key.agent)
         turn = turn or Turn()
+        answer_key = _answer_key(idempotency_key)
         if content is not None:
             new = [new_message(Role.USER, content)]
             how: dict[str, Any] = {"idempotency_key": idempotency_key, "strategy": strategy, "subject": subject}
-            await self.ingest.append(key, new, source="chat", **how)
+            asked = await self.ingest.append(key, new, source="chat", **how)
+            given = await self.sessions.appended_with(key, answer_key) if asked.repeated and answer_key else None
+            if given is not None:
+                turn.receipt, left = given
+                answer_key = None
+                if left:
+                    turn.context = await self.contexts.build(
+                        key, budget=budget, instructions=instructions, as_of=turn.receipt.seq
+                    )
+                    yield left[0].content
+                    return
         again = await self._unanswered(key) if content is None else None
         turn.context = await self.contexts.build(
             key, again, budget=budget, instructions=instructions, strategy=strategy
@@ -141,7 +154,7 @@ class Chat:
         text = "".join(pieces)
         if not text.strip():
             raise ModelOutputInvalid("empty", "nothing was stored as the answer")
-        await self._store(key, text, turn, interrupted=False)
+        await self._store(key, text, turn, interrupted=False, answer_key=answer_key)
 
     async def recall(self, key: SessionKey, content: str, *, limit: int = 5) -> tuple[WordHit, ...]:
         """What this user said that shares words with the message: all that can be answered without a model."""
@@ -150,12 +163,17 @@ class Chat:
         )
         return tuple(hit for hit in hits if hit.message.content != content)[:limit]
 
-    async def _store(self, key: SessionKey, text: str, turn: Turn, *, interrupted: bool) -> None:
+    async def _store(
+        self, key: SessionKey, text: str, turn: Turn, *, interrupted: bool, answer_key: str | None = None
+    ) -> None:
         if not text.strip():
             return
         metadata = {"interrupted": True} if interrupted else {}
         turn.receipt = await self.ingest.append(
-            key, [new_message(Role.ASSISTANT, text, metadata=metadata)], source="chat"
+            key,
+            [new_message(Role.ASSISTANT, text, metadata=metadata)],
+            source="chat",
+            idempotency_key=answer_key,
         )
 
     async def _unanswered(self, key: SessionKey) -> str | None:
@@ -168,6 +186,11 @@ class Chat:
             if asked:
                 return asked[-1]
         raise InvalidInput("there is no unanswered message to answer again")
+
+
+def _answer_key(idempotency_key: str | None) -> str | None:
+    """The key of the answer to a message with a key."""
+    return None if idempotency_key is None else f"answer:{hashlib.sha256(idempotency_key.encode()).hexdigest()}"
 
 
 @dataclass(slots=True)

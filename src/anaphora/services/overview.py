@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from anaphora.domain.jobs import SEED_WORDS, Job, JobState
 from anaphora.domain.keys import SeqRange, SessionKey
+from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.summaries import Summary
 from anaphora.errors import InvalidInput, NotFound
 from anaphora.ports.store import SessionRow, Store, Unit
@@ -55,12 +57,14 @@ class Overview:
     #: without one, what waits for a model is not in work
     with_model: bool
 
-    async def of_session(self, key: SessionKey, *, limit: int = 20) -> Sequence[Entry]:
+    async def of_session(self, key: SessionKey, *, limit: int = 20, as_of: AsOf | None = None) -> Sequence[Entry]:
         """Every version of one session, newest first, after the work on the next one.
+
+        With `as_of`, the versions that there were then; what work was under way is not kept.
 
         Raises:
             NotFound: no such session.
-            InvalidInput: a limit out of range.
+            InvalidInput: a limit out of range, or an `as_of` that is not in the session's past.
 
         """
         _check_limit(limit)
@@ -69,7 +73,10 @@ class Overview:
             row = unit.sessions.find(key)
             if row is None:
                 raise NotFound(f"there is no session {key.session!r} of user {key.user!r} with agent {key.agent!r}")
-            return list(self._entries(unit, row, versions=limit))
+            moment = None if as_of is None else unit.history.moment(row, as_of)
+            if moment is None:
+                return list(self._entries(unit, row, versions=limit))
+            return list(self._entries_then(unit, row, moment, versions=limit))
 
         return await self.store.read(look)
 
@@ -100,11 +107,20 @@ class Overview:
             if job.needs_model and not self.with_model:
                 continue
             yield Entry(key=row.key, job=job)
+        yield from self._versions(unit, row, chain, served)
+
+    def _entries_then(self, unit: Unit, row: SessionRow, moment: Moment, *, versions: int) -> Iterator[Entry]:
+        tenant, strategy = row.key.tenant, self.strategies.get(row.strategy).name
+        head = unit.history.head(tenant, row.id, live_reader(strategy), moment=moment)
+        chain = unit.history.chain(tenant, row.id, strategy=strategy, moment=moment, limit=versions)
+        yield from self._versions(unit, row, chain, head.summary_id)
+
+    def _versions(self, unit: Unit, row: SessionRow, chain: Sequence[Summary], served: UUID | None) -> Iterator[Entry]:
         by_id = {summary.id: summary for summary in chain}
         for summary in chain:
             base = by_id.get(summary.base_id) if summary.base_id else None
             if summary.base_id is not None and base is None:
-                base = unit.summaries.get(tenant, summary.base_id)
+                base = unit.summaries.get(row.key.tenant, summary.base_id)
             yield Entry(key=row.key, summary=summary, base=base, served=summary.id == served)
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from anaphora.domain.jobs import JobKind, JobState
 from anaphora.domain.keys import SeqRange, SessionKey, subtract, union, uuid7
-from anaphora.domain.messages import Message, ReceiptState
+from anaphora.domain.messages import Message, Receipt, ReceiptState
 from anaphora.domain.moments import AsOf
 from anaphora.domain.summaries import Summary
 from anaphora.errors import InvalidInput, NotFound
@@ -141,6 +141,18 @@ class Sessions:
             else:
                 found = unit.messages.newest(key.tenant, row.id, span, limit=limit)
             return tuple(reversed(found))
+
+        return await self.store.read(read)
+
+    async def appended_with(self, key: SessionKey, idempotency_key: str) -> tuple[Receipt, Sequence[Message]] | None:
+        """The receipt of the append that came with the key, and what is left of its messages."""
+
+        def read(unit: Unit) -> tuple[Receipt, Sequence[Message]] | None:
+            row = unit.sessions.find(key)
+            receipt = unit.messages.receipt_for(key.tenant, row.id, idempotency_key) if row else None
+            if row is None or receipt is None:
+                return None
+            return receipt, unit.messages.range(key.tenant, row.id, receipt.range, limit=len(receipt.range))
 
         return await self.store.read(read)
 

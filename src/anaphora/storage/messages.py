@@ -235,6 +235,13 @@ class SqlMessages:
         self._sessions.amended(after)
         return after
 
+    def receipt_for(self, tenant: str, session_id: UUID, idempotency_key: str) -> Receipt | None:
+        """The receipt of the append that came with the key, or None."""
+        wanted = key_parameters([(tenant, session_id, idempotency_key)])
+        for _, _, _, receipt, start, stop, _ in self._connection.execute(_USED[self._connection.dialect.name], wanted):
+            return Receipt(id=receipt, range=SeqRange(start, stop), repeated=True)
+        return None
+
     def receipt(self, tenant: str, receipt_id: UUID) -> StoredReceipt | None:
         """What a receipt stands for, or None. Receipts outlive what they stand for."""
         row = self._connection.execute(_RECEIPT, {"tenant": tenant, "receipt": receipt_id}).one_or_none()
