@@ -1,0 +1,199 @@
+"""Databases of every earlier revision are brought to the newest, with all that is in them (F12)."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from tests.storage.bench import KEY, NOW, new_id, opened, row_of
+
+from anaphora.bootstrap.maintenance import diagnose
+from anaphora.domain.keys import SeqRange
+from anaphora.errors import StoreTooNew
+from anaphora.ports.store import Unit
+from anaphora.settings import Settings
+from anaphora.storage import migrations
+from anaphora.storage.migrations import run
+from anaphora.storage.sqlite.engine import Database, Durability
+from anaphora.storage.tables import heads, messages, points, sessions, summaries
+
+pytestmark = pytest.mark.anyio
+
+COUNT = 12
+_ADD_WORDS = "INSERT INTO message_words (rowid, scope, body) VALUES (?, '', ?)"
+
+
+@contextmanager
+def revision(path: Path, name: str) -> Iterator[sa.Connection]:
+    """A database as that revision left it, in a transaction."""
+    database = Database(path=path, durability=Durability.NORMAL, read_only=False)
+    with closing(database.writer(timeout=5)) as connection, connection.begin():
+        config = run.config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, name)
+        yield connection
+
+
+def insert(connection: sa.Connection, table: sa.Table, **values: Any) -> None:
+    """A row with the columns that its revision knows: the table of today has more."""
+    known = {column["name"] for column in sa.inspect(connection).get_columns(table.name)}
+    connection.execute(
+        sa.insert(sa.table(table.name, *(sa.column(c.name, c.type) for c in table.columns if c.name in known))), values
+    )
+
+
+def fill(connection: sa.Connection) -> None:
+    """A session of `COUNT` messages with a summary of the first four."""
+    uid, summary = new_id(), new_id()
+    stamp = {"created_at": NOW, "expires_at": None}
+    insert(
+        connection,
+        sessions,
+        tenant_id=KEY.tenant,
+        id=uid,
+        user_id=KEY.user,
+        agent_id=KEY.agent,
+        session_id=KEY.session,
+        strategy=None,
+        subject=None,
+        head=COUNT,
+        turns=COUNT,
+        turn_starts=list(range(COUNT)),
+        turn_finished=True,
+        tokens=COUNT,
+        epoch=0,
+        updated_at=NOW,
+        ended_at=None,
+        **stamp,
+    )
+    for seq in range(COUNT):
+        insert(
+            connection,
+            messages,
+            tenant_id=KEY.tenant,
+            session_uid=uid,
+            seq=seq,
+            id=new_id(),
+            turn=seq,
+            role="user",
+            name=None, content=f"word{seq}", parts=[], metadata={}, tokens=1, source="api",
+            trust="owner_said",
+            epoch=0,
+            appended_at=NOW,
+            **stamp,
+        )
+        connection.exec_driver_sql("INSERT INTO message_docs VALUES (?, ?, ?, ?)", (seq + 1, KEY.tenant, uid.hex, seq))
+        connection.exec_driver_sql(_ADD_WORDS, (seq + 1, f"word{seq}"))
+    insert(
+        connection,
+        summaries,
+        tenant_id=KEY.tenant,
+        id=summary,
+        session_uid=uid,
+        strategy="rolling_pairs",
+        version=1,
+        base_id=None,
+        start=0,
+        stop=4,
+        status="completed",
+        method="model",
+        model="m",
+        prompt_version="p",
+        trust="owner_said",
+        tokens=2,
+        generation_ms=1,
+        epoch=0,
+        **stamp,
+    )
+    insert(
+        connection,
+        points,
+        tenant_id=KEY.tenant,
+        summary_id=summary,
+        ordinal=0,
+        start=0,
+        stop=4,
+        text="said",
+        elided=[],
+        method="model",
+        tokens=2,
+    )
+    insert(
+        connection,
+        heads,
+        tenant_id=KEY.tenant,
+        session_uid=uid,
+        reader="live:rolling_pairs",
+        position=4,
+        summary_id=summary,
+        updated_at=NOW,
+    )
+
+
+@pytest.mark.parametrize("name", migrations.REVISIONS[:-1])
+async def test_a_database_of_an_earlier_revision_keeps_everything_and_passes_the_doctor(
+    name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "m.db"
+    with revision(path, name) as connection:
+        fill(connection)
+
+    def look(unit: Unit) -> tuple[int, list[str], int]:
+        row = row_of(unit)
+        head = unit.summaries.head(KEY.tenant, row.id, "live:rolling_pairs")
+        log = unit.messages.range(KEY.tenant, row.id, SeqRange(0, 99), limit=99)
+        moment = unit.history.moment(row, 6)
+        assert moment is not None
+        assert unit.history.head(KEY.tenant, row.id, "live:rolling_pairs", moment=moment) == head
+        assert head.summary_id is not None
+        assert unit.history.summary(KEY.tenant, head.summary_id, moment=moment) == unit.summaries.get(
+            KEY.tenant, head.summary_id
+        )
+        return row.head, [m.content for m in log if m.version == 1 and not m.deleted], head.position
+
+    async with opened(path) as store:
+        assert await store.read(look) == (COUNT, [f"word{seq}" for seq in range(COUNT)], 4)
+    broken = [check for check in diagnose(Settings(db=str(path)), stuck_seconds=60).checks if not check.ok]
+    assert [check.id for check in broken if not check.warning and check.id != "search"] == []
+
+
+@pytest.mark.parametrize("name", migrations.REVISIONS[:-1])
+async def test_a_migration_that_is_broken_off_leaves_the_earlier_revision_whole(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with revision(path, name) as connection:
+        fill(connection)
+    with sqlite3.connect(path) as plain:
+        plain.execute("CREATE TABLE summary_states (in_the_way)")
+    plain.close()
+    with pytest.raises(Exception, match="summary_states"):
+        async with opened(path):
+            pass
+    with sqlite3.connect(path) as plain:
+        assert plain.execute("SELECT version_num FROM alembic_version").fetchall() == [(name,)]
+        assert plain.execute("SELECT count(*) FROM messages").fetchone() == (COUNT,)
+        tables = {row[0] for row in plain.execute("SELECT name FROM sqlite_master")}
+        assert "message_versions" not in tables
+        plain.execute("DROP TABLE summary_states")
+    plain.close()
+    async with opened(path) as store:
+        assert await store.read(lambda unit: row_of(unit).head) == COUNT
+
+
+async def test_a_database_of_a_later_revision_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    async with opened(path):
+        pass
+    with sqlite3.connect(path) as plain:
+        plain.execute("UPDATE alembic_version SET version_num = '9999'")
+    plain.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreTooNew):
+        async with opened(path):
+            pass
+    assert path.read_bytes() == before
