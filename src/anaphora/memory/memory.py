@@ -22,8 +22,8 @@ from anaphora.ports.models import ChatModel, Embedder
 from anaphora.ports.store import SessionRow, WordHit
 from anaphora.settings import Settings, load
 
-#: seconds that `close` gives work in hand
-GRACE = 5.0
+#: seconds that `close` gives work in hand: a process that is told to stop has ended within five
+GRACE = 4.0
 
 
 class Memory:
