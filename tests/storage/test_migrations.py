@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
@@ -82,7 +83,12 @@ def fill(connection: sa.Connection) -> None:
             id=new_id(),
             turn=seq,
             role="user",
-            name=None, content=f"word{seq}", parts=[], metadata={}, tokens=1, source="api",
+            name=None,
+            content=f"word{seq}",
+            parts=[],
+            metadata={},
+            tokens=1,
+            source="api",
             trust="owner_said",
             epoch=0,
             appended_at=NOW,
@@ -90,6 +96,12 @@ def fill(connection: sa.Connection) -> None:
         )
         connection.exec_driver_sql("INSERT INTO message_docs VALUES (?, ?, ?, ?)", (seq + 1, KEY.tenant, uid.hex, seq))
         connection.exec_driver_sql(_ADD_WORDS, (seq + 1, f"word{seq}"))
+    fill_summary(connection, uid, summary)
+
+
+def fill_summary(connection: sa.Connection, uid: UUID, summary: UUID) -> None:
+    """A version of the session's summary, which is served."""
+    stamp = {"created_at": NOW, "expires_at": None}
     insert(
         connection,
         summaries,

@@ -124,24 +124,30 @@ class Chat:
             how: dict[str, Any] = {"idempotency_key": idempotency_key, "strategy": strategy, "subject": subject}
             asked = await self.ingest.append(key, new, source="chat", **how)
             given = await self.sessions.appended_with(key, answer_key) if asked.repeated and answer_key else None
-            if given is not None:
-                turn.receipt, left = given
-                answer_key = None
-                if left:
-                    turn.context = await self.contexts.build(
-                        key, budget=budget, instructions=instructions, as_of=turn.receipt.seq
-                    )
-                    yield left[0].content
-                    return
+            for answer in given[1] if given else ():
+                then = answer.seq
+                turn.context = await self.contexts.build(key, budget=budget, instructions=instructions, as_of=then)
+                turn.receipt = given[0] if given else None
+                yield answer.content
+                return
+            answer_key = None if given else answer_key  # it is taken, though that answer was deleted
         again = await self._unanswered(key) if content is None else None
         turn.context = await self.contexts.build(
             key, again, budget=budget, instructions=instructions, strategy=strategy
         )
+        async with aclosing(self._answer(key, talker, turn, turn.context, answer_key)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def _answer(
+        self, key: SessionKey, talker: Talker, turn: Turn, context: Context, answer_key: str | None
+    ) -> AsyncGenerator[str]:
+        """The model's answer in pieces; stored at its end, or where it is broken off."""
         pieces: list[str] = []
         try:
             options = talker.options
             stream = talker.model.stream(
-                turn.context.messages, max_tokens=options.max_tokens, temperature=options.temperature
+                context.messages, max_tokens=options.max_tokens, temperature=options.temperature
             )
             async with aclosing(stream):
                 async for piece in stream:
