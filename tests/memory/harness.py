@@ -1,43 +1,55 @@
-"""A memory on a real file with a scripted model, and an account of a conversation that does not trust the memory's."""
+"""A memory on a real file with a scripted model; conversations and their account are those of the shipped laws."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from anaphora import Memory
 from anaphora.bootstrap import Overrides
-from anaphora.domain.context import Context
-from anaphora.domain.keys import SeqRange
-from anaphora.domain.messages import Receipt
-from anaphora.domain.summaries import Summary
-from anaphora.domain.wire import PromptMessage, SectionName
-from anaphora.memory import Session
 from anaphora.ports.clock import Clock, Failpoint
 from anaphora.ports.models import ChatModel
 from anaphora.settings import Settings
-from anaphora.testing import FakeClock
-from anaphora.testing.summaries import canaries, faithful_summary
+from anaphora.testing.conformance.memory_laws.conversations import (
+    LONG,
+    OPTIONS,
+    QUARTER,
+    ROLES,
+    Quarter,
+    block,
+    brief,
+    by_turns,
+    check_account,
+    check_spoken_for,
+    conversation,
+    entries,
+    say,
+    served,
+    settle,
+    spans,
+    text,
+)
 
-#: longer than any lease and any pause between two attempts
-LONG = 400.0
-ROLES = ("user", "assistant")
-
-
-class Quarter:
-    """Counts quickly: four characters a token."""
-
-    @property
-    def name(self) -> str:
-        return "quarter"
-
-    def count(self, text: str) -> int:
-        return (len(text) + 3) // 4
+__all__ = [
+    "LONG",
+    "ROLES",
+    "Quarter",
+    "block",
+    "brief",
+    "by_turns",
+    "check_account",
+    "check_spoken_for",
+    "conversation",
+    "entries",
+    "opened",
+    "say",
+    "served",
+    "settle",
+    "spans",
+    "text",
+]
 
 
 @asynccontextmanager
@@ -51,101 +63,7 @@ async def opened(
     **options: Any,
 ) -> AsyncIterator[Memory]:
     """The memory in that folder; open it twice for two processes' worth of writers."""
-    settings = Settings(
-        **{"db": str(folder / "memory.db"), "embedder": "none", "durability": "normal", "tenant": "t"} | options
-    )
-    given = Overrides(chat_model=chat, clock=clock, counter=Quarter(), failpoint=failpoint)
+    settings = Settings(**{"db": str(folder / "memory.db"), **OPTIONS, **options})
+    given = Overrides(chat_model=chat, clock=clock, counter=QUARTER, failpoint=failpoint)
     async with Memory.open(settings=settings, overrides=given, worker=at_work) as memory:
         yield memory
-
-
-def conversation(memory: Memory, **names: Any) -> Session:
-    return memory.session(**{"user": "u", "agent": "a", "session": "s"} | names)
-
-
-def text(seq: int) -> str:
-    """What message `seq` says: its canary, and a word that only it has."""
-    return f"#{seq}# word{seq} is what was said"
-
-
-async def say(session: Session, count: int, *, start: int = 0, roles: Sequence[str] = ROLES) -> list[Receipt]:
-    """Append messages `start` to `start + count`, taking turns."""
-    return [await session.add(roles[seq % len(roles)], text(seq)) for seq in range(start, start + count)]
-
-
-async def settle(memory: Memory, clock: FakeClock, *, rounds: int = 60) -> None:
-    """Work and let time pass until no job is live at all."""
-    for _ in range(rounds):
-        await memory.work()
-        if not await memory.jobs.live():
-            return
-        await clock.advance(LONG)
-    raise AssertionError("background work never came to an end")
-
-
-async def served(session: Session) -> Summary | None:
-    """The version that contexts are made of."""
-    wanted = (await session.context()).coverage.summary_id
-    found = [summary for summary in await session.summaries(limit=1000) if summary.id == wanted]
-    return found[0] if found else None
-
-
-def block(context: Context) -> str:
-    """The memory block, or nothing."""
-    return "".join(m.content for m in context.messages if m.section is SectionName.MEMORY)
-
-
-def check_account(context: Context, head: int) -> None:
-    """I1, judged by what stands in the prompt: every message exactly once, and where the manifest says."""
-    parts = context.coverage
-    seen = Counter(chain.from_iterable(chain(parts.summarised, parts.verbatim, parts.elided)))
-    assert seen == Counter(range(head)), "I1: a message is missing or counted twice"
-    shown = [m.seq for m in context.messages if m.seq is not None]
-    assert shown == sorted(set(chain.from_iterable(parts.verbatim))), "I1: the prompt is not what was declared"
-    assert context.tokens == sum(m.tokens for m in context.messages) <= context.budget, "I10"
-    for message in context.messages:
-        if message.seq is not None and not message.shortened:
-            assert message.seq in canaries(message.content), "the prompt shows another message under this number"
-
-
-def check_spoken_for(context: Context) -> None:
-    """What is declared summarised is really spoken of in the memory block."""
-    declared = set(chain.from_iterable(context.coverage.summarised))
-    assert declared <= canaries(block(context)), "I1: declared summarised, but the summary says nothing of it"
-
-
-def spans(*pairs: tuple[int, int]) -> tuple[SeqRange, ...]:
-    return tuple(SeqRange(*pair) for pair in pairs)
-
-
-def entries(prompt: Sequence[PromptMessage]) -> list[Mapping[str, Any]]:
-    """The new messages that a summary prompt shows."""
-    _, _, new = prompt[-1].content.partition("\nNEW\n")
-    return [json.loads(line) for line in new.splitlines() if line]
-
-
-def by_turns(messages: Sequence[PromptMessage], schema: Mapping[str, Any] | None) -> str:
-    """A script that makes one statement of every two messages."""
-    if schema is None:
-        return "You said something."
-    new = entries(messages)
-    points = [
-        {"text": f"#{pair[0]['n']}-{pair[-1]['n']}# noted", "first": pair[0]["n"], "last": pair[-1]["n"]}
-        for pair in (new[at : at + 2] for at in range(0, len(new), 2))
-    ]
-    return json.dumps({"points": points, "merged": None})
-
-
-def brief(messages: Sequence[PromptMessage], schema: Mapping[str, Any] | None) -> str:
-    """A faithful script whose statements are canaries only: short enough for any summary to hold them all."""
-    if schema is None:
-        return "You said something."
-    answer = json.loads(faithful_summary(messages[-1].content))
-    for point in answer["points"]:
-        point["text"] = _marks(point["text"])
-    answer["merged"] = _marks(answer["merged"]) if answer["merged"] else None
-    return json.dumps(answer)
-
-
-def _marks(said: str) -> str:
-    return " ".join(word for word in said.split() if canaries(word))

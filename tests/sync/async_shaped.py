@@ -1,4 +1,4 @@
-"""The blocking API in the shape of the async one, so that the laws of tests/memory can be read to it as they stand."""
+"""The blocking API in the shape of the async one, so that the laws that ship can be read to it as they stand."""
 
 from __future__ import annotations
 

@@ -1,0 +1,53 @@
+"""The laws of the store, all of them: a store that passes may stand in for any other."""
+
+from __future__ import annotations
+
+from anaphora.testing.conformance.store_laws.appends import AppendLaws
+from anaphora.testing.conformance.store_laws.base import StoreLaws
+from anaphora.testing.conformance.store_laws.concurrency import ConcurrencyLaws
+from anaphora.testing.conformance.store_laws.editing import EditingLaws
+from anaphora.testing.conformance.store_laws.heads import HeadLaws
+from anaphora.testing.conformance.store_laws.history import HistoryLaws
+from anaphora.testing.conformance.store_laws.jobs import JobLaws
+from anaphora.testing.conformance.store_laws.leases import LeaseLaws
+from anaphora.testing.conformance.store_laws.opening import OpeningLaws
+from anaphora.testing.conformance.store_laws.reading import ReadLaws
+from anaphora.testing.conformance.store_laws.reset import ResetLaws
+from anaphora.testing.conformance.store_laws.retries import RetryLaws
+from anaphora.testing.conformance.store_laws.sessions import SessionLaws
+from anaphora.testing.conformance.store_laws.summaries import SummaryLaws
+from anaphora.testing.conformance.store_laws.transactions import TransactionLaws
+from anaphora.testing.conformance.store_laws.turns import TurnLaws
+from anaphora.testing.conformance.store_laws.waiting import WaitLaws
+from anaphora.testing.conformance.store_laws.words import WordLaws
+
+__all__ = ["StoreConformance", "StoreLaws"]
+
+
+class StoreConformance(
+    AppendLaws,
+    RetryLaws,
+    TurnLaws,
+    ReadLaws,
+    SessionLaws,
+    SummaryLaws,
+    HeadLaws,
+    EditingLaws,
+    HistoryLaws,
+    JobLaws,
+    LeaseLaws,
+    WaitLaws,
+    WordLaws,
+    TransactionLaws,
+    OpeningLaws,
+    ResetLaws,
+    ConcurrencyLaws,
+):
+    """Every law of the store: a subclass says how its store is opened, and pytest collects the laws.
+
+    class TestMyStore(StoreConformance):
+        @asynccontextmanager
+        async def open_store(self, folder: Path, **how: Any) -> AsyncIterator[Store]:
+            async with open_my_store(folder / "my.db", **how) as store:
+                yield store
+    """

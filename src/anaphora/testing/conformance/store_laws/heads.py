@@ -1,0 +1,71 @@
+"""I6: heads move by compare and swap."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from anaphora.ports.store import Head, Store
+from anaphora.testing.conformance.store_laws.base import StoreLaws
+from anaphora.testing.conformance.store_laws.tools import KEY, TENANT, head, key_of, move, prepared, summary
+
+REBUILDER = "rebuild:standard"
+
+
+async def moved(store: Store, old: Head, new: Head, reader: str | None = None) -> bool:
+    """Move a head; what the store says."""
+    return await store.write(lambda unit: move(unit, old, new, reader=reader))
+
+
+class HeadLaws(StoreLaws):
+    """How far the readers of the log are."""
+
+    async def test_a_head_moves_only_from_where_it_is(self, tmp_path: Path) -> None:
+        """I6: a reader whose head is not what it was moves nothing: neither its place nor its version may differ."""
+        one, two = summary((0, 4), version=1), summary((0, 5), version=2)
+        start, there = Head(), Head(position=4, summary_id=one.id)
+        async with self.opened(tmp_path) as store:
+            await prepared(store, one, two)
+            assert await head(store) == start
+            assert not await moved(store, there, Head(position=9))
+            assert await head(store) == start
+            assert await moved(store, start, there)
+            stale = (start, Head(position=4), Head(position=4, summary_id=two.id), Head(position=5, summary_id=one.id))
+            for old in stale:
+                assert not await moved(store, old, Head(position=9)), old
+            assert await head(store) == there
+            assert await moved(store, there, Head(position=5, summary_id=two.id))
+            assert await head(store) == Head(position=5, summary_id=two.id)
+
+    async def test_each_reader_has_a_head_of_its_own(self, tmp_path: Path) -> None:
+        """I6: heads belong to a reader of a session: another reader and another session start at the start."""
+        async with self.opened(tmp_path) as store:
+            row = await prepared(store)
+            await prepared(store, key=key_of(session="s2"))
+            assert await moved(store, Head(), Head(position=4))
+            assert await head(store, reader=REBUILDER) == Head()
+            assert await head(store, key=key_of(session="s2")) == Head()
+            assert await moved(store, Head(), Head(position=1), REBUILDER)
+            assert await head(store) == Head(position=4)
+            assert await store.read(lambda unit: unit.summaries.head("t2", row.id, "live:standard")) == Head()
+
+    async def test_a_forgotten_reader_starts_anew(self, tmp_path: Path) -> None:
+        """A head that was dropped is at the start again; other readers, and other tenants' calls, change nothing."""
+        async with self.opened(tmp_path) as store:
+            row = await prepared(store)
+            for reader in ("live:standard", REBUILDER):
+                assert await moved(store, Head(), Head(position=4), reader)
+            await store.write(lambda unit: unit.summaries.drop_head("t2", row.id, REBUILDER))
+            assert await head(store, reader=REBUILDER) == Head(position=4)
+            await store.write(lambda unit: unit.summaries.drop_head(TENANT, row.id, REBUILDER))
+            assert await head(store, reader=REBUILDER) == Head()
+            assert await head(store) == Head(position=4)
+            assert await moved(store, Head(), Head(position=2), REBUILDER)
+
+    async def test_a_head_is_there_after_closing(self, tmp_path: Path) -> None:
+        """I7: what a reader has done is not done again after a restart."""
+        made = summary((0, 4), version=1)
+        async with self.opened(tmp_path) as store:
+            await prepared(store, made)
+            assert await moved(store, Head(), Head(position=4, summary_id=made.id))
+        async with self.opened(tmp_path) as store:
+            assert await head(store, key=KEY) == Head(position=4, summary_id=made.id)

@@ -1,0 +1,33 @@
+"""Every law of a memory, on `Memory` over a file."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from anaphora.bootstrap import Overrides
+from anaphora.memory import Memory
+from anaphora.ports.clock import Clock
+from anaphora.ports.models import ChatModel, TokenCounter
+from anaphora.settings import Settings
+from anaphora.testing.conformance.memory import MemoryConformance
+
+
+class TestMemory(MemoryConformance):
+    @asynccontextmanager
+    async def open_memory(
+        self,
+        folder: Path,
+        *,
+        chat: ChatModel | None,
+        clock: Clock | None,
+        counter: TokenCounter | None,
+        at_work: bool,
+        **options: Any,
+    ) -> AsyncIterator[Memory]:
+        settings = Settings(db=str(folder / "memory.db"), **options)
+        given = Overrides(chat_model=chat, clock=clock, counter=counter)
+        async with Memory.open(settings=settings, overrides=given, worker=at_work) as memory:
+            yield memory
