@@ -27,7 +27,7 @@ help:
 	@echo "make test-models  tests against a small real model server on this machine"
 	@echo "make test-faults  tests that kill processes at named points"
 	@echo "make test-deep    long random runs"
-	@echo "make bench        the benchmarks"
+	@echo "make bench        the benchmarks, about a quarter of an hour (ARGS=\"append --quick\" for some of them)"
 	@echo "make lock         pin the dependencies anew after a change of pyproject.toml (UPGRADE=1: newest releases)"
 	@echo "make clean        remove .venv and the caches"
 
@@ -71,7 +71,7 @@ test-deep: $(INSTALLED)
 	HYPOTHESIS_PROFILE=deep $(PYTEST) -n $(WORKERS) -m deep $(ARGS)
 
 bench: $(INSTALLED)
-	@for file in benchmarks/[!_]*.py; do echo "==> $$file"; $(BIN)/python "$$file" $(ARGS) || exit 1; done
+	$(BIN)/anaphora bench $(ARGS)
 
 lock:
 	$(PYTHON) tools/lock.py $(if $(UPGRADE),--upgrade)

@@ -32,8 +32,14 @@ class Root(LazyGroup):
         "import": Entry(
             module="importing",
             function="import_file",
-            help="Import conversations from a file: OpenAI-style, ShareGPT or LoCoMo.",
+            help="Import conversations (OpenAI-style, ShareGPT, LoCoMo), or an export.",
             example="anaphora import chats.jsonl --user alice",
+        ),
+        "export": Entry(
+            module="exporting",
+            function="export",
+            help="Write everything that is remembered to a file of JSON lines.",
+            example="anaphora export alice.jsonl --user alice",
         ),
         "context": Entry(
             module="reading",

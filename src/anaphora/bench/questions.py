@@ -1,0 +1,32 @@
+"""All questions, in the order in which they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from anaphora.bench import append, cold_start, context, importing, rebuild, search, several_processes
+from anaphora.bench.peers import question as peers
+from anaphora.bench.question import Question
+from anaphora.errors import UnknownName
+
+QUESTIONS: Mapping[str, Question[Any]] = MappingProxyType(
+    {
+        module.QUESTION.name: module.QUESTION
+        for module in (append, several_processes, context, search, importing, rebuild, cold_start, peers)
+    }
+)
+
+
+def chosen(names: Sequence[str]) -> Sequence[Question[Any]]:
+    """The questions of these names, each once, in the order of the list; all of them if none is named.
+
+    Raises:
+        UnknownName: nobody asks that.
+
+    """
+    for name in names:
+        if name not in QUESTIONS:
+            raise UnknownName("question", name, QUESTIONS)
+    return [question for name, question in QUESTIONS.items() if not names or name in names]
