@@ -27,6 +27,8 @@ from anaphora.ports.store import Store
 from anaphora.services.chat import Chat
 from anaphora.services.context import Contexts
 from anaphora.services.editing import Editing
+from anaphora.services.export import Export
+from anaphora.services.importing.restore import Restore
 from anaphora.services.ingest import Ingest
 from anaphora.services.jobs import Jobs
 from anaphora.services.planning import Planning
@@ -67,6 +69,8 @@ class Services:
     retrieve: Retrieve
     jobs: Jobs
     chat: Chat
+    export: Export
+    restore: Restore
     worker: Worker
 
 
@@ -122,15 +126,7 @@ async def _services(
     strategies = planning.strategies
     counter = given.counter or counter_from(settings)
     secret = await store.secret()
-    ingest = Ingest(
-        store=store,
-        counter=counter,
-        clock=world.clock,
-        randomness=world.randomness,
-        failpoint=world.failpoint,
-        secret=secret,
-        max_message_bytes=settings.max_message_bytes,
-    )
+    ingest = _ingest(settings, world, store, counter, secret)
     editing = Editing(
         store=store,
         planning=planning,
@@ -176,16 +172,45 @@ async def _services(
             talker=talker,
             talker_by_agent=talkers,
         ),
-        worker=Worker(
-            store=store,
-            handlers={JobKind.SUMMARISE: summarise, JobKind.REBUILD: summarise},
-            clock=world.clock,
-            randomness=world.randomness,
-            failpoint=world.failpoint,
-            work=planning.work,
-            owner=str(uuid7(world.clock.now(), world.randomness(10))),
-            with_model=with_model,
-        ),
+        export=Export(store=store),
+        restore=_restore(settings, world, store, planning),
+        worker=_worker(world, store, planning, summarise, with_model=with_model),
+    )
+
+
+def _worker(world: _World, store: Store, planning: Planning, summarise: Summarise, *, with_model: bool) -> Worker:
+    return Worker(
+        store=store,
+        handlers={JobKind.SUMMARISE: summarise, JobKind.REBUILD: summarise},
+        clock=world.clock,
+        randomness=world.randomness,
+        failpoint=world.failpoint,
+        work=planning.work,
+        owner=str(uuid7(world.clock.now(), world.randomness(10))),
+        with_model=with_model,
+    )
+
+
+def _ingest(settings: Settings, world: _World, store: Store, counter: TokenCounter, secret: bytes) -> Ingest:
+    return Ingest(
+        store=store,
+        counter=counter,
+        clock=world.clock,
+        randomness=world.randomness,
+        failpoint=world.failpoint,
+        secret=secret,
+        max_message_bytes=settings.max_message_bytes,
+    )
+
+
+def _restore(settings: Settings, world: _World, store: Store, planning: Planning) -> Restore:
+    return Restore(
+        store=store,
+        planning=planning,
+        clock=world.clock,
+        randomness=world.randomness,
+        failpoint=world.failpoint,
+        max_message_bytes=settings.max_message_bytes,
     )
 
 

@@ -19,16 +19,20 @@ from anaphora.cli.output import emit, plural, say
 from anaphora.cli.running import Access, run, settings_from
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import Message, NewMessage, Receipt
+from anaphora.errors import InvalidInput
 from anaphora.services.importing import formats
+from anaphora.services.importing.exported import verified
 from anaphora.services.importing.run import ImportReport, IntoLog, import_conversations
 from anaphora.services.importing.run import Progress as Report
+from anaphora.services.importing.sources import file_source
+from anaphora.settings import Settings
 
 
 def import_file(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON or JSON lines.")],
     *,
     format_name: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="auto, openai, sharegpt or locomo.")
+        str, typer.Option("--format", metavar="NAME", help="auto, openai, sharegpt, locomo or anaphora.")
     ] = "auto",
     user: Annotated[
         str | None, typer.Option("--user", metavar="NAME", help="Whose conversations they are, if the file is silent.")
@@ -39,12 +43,17 @@ def import_file(
     tenant: Tenant = None,
     as_json: AsJson = False,
 ) -> None:
-    """Import conversations from a file: OpenAI-style, ShareGPT or LoCoMo.
+    """Import conversations from a file: OpenAI-style, ShareGPT or LoCoMo; or put an export of Anaphora back.
 
     Importing again appends only what is new; an import that was interrupted goes on where it stopped. No worker runs:
     the summaries are made by `anaphora worker`, or while you chat.
     """
     settings = settings_from(db, tenant=tenant, agent=agent, strategy=strategy)
+    if formats.choose(file, format_name) is formats.Format.ANAPHORA:
+        if agent is not None or strategy is not None:
+            raise InvalidInput("an export says with which agent, and how it is summarised: no --agent, no --strategy")
+        _tell(*_restored(file, settings, user), as_json=as_json)
+        return
     conversations = formats.read(file, format_name)
 
     async def work(services: Services) -> tuple[ImportReport, int]:
@@ -59,7 +68,22 @@ def import_file(
             )
         return report, await services.jobs.live()
 
-    report, jobs = run(work, settings, Access.CREATE)
+    _tell(*run(work, settings, Access.CREATE), as_json=as_json)
+
+
+def _restored(file: Path, settings: Settings, user: str | None) -> tuple[ImportReport, int]:
+    source = file_source(file)
+    verified(source)  # nothing is made for a file that is no export
+
+    async def work(services: Services) -> tuple[ImportReport, int]:
+        with _progress(file) as progress:
+            report = await services.restore.restore(source, tenant=settings.tenant, user=user, progress=progress)
+        return report, await services.jobs.live()
+
+    return run(work, settings, Access.CREATE)
+
+
+def _tell(report: ImportReport, jobs: int, *, as_json: bool) -> None:
     if as_json:
         counts = {
             "conversations": report.conversations,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from os import PathLike
 from typing import Any, Self
 from uuid import UUID
@@ -18,8 +18,11 @@ from anaphora.errors import InvalidInput
 from anaphora.memory.jobs import JobsView
 from anaphora.memory.scope import tenant_of
 from anaphora.memory.session import Session
+from anaphora.ports.exchange import Scope
 from anaphora.ports.models import ChatModel, Embedder
 from anaphora.ports.store import SessionRow, WordHit
+from anaphora.services.importing.run import ImportReport
+from anaphora.services.importing.sources import source_of
 from anaphora.settings import Settings, load
 
 #: seconds that `close` gives work in hand: a process that is told to stop has ended within five
@@ -195,6 +198,56 @@ class Memory:
     async def receipt(self, receipt_id: UUID, *, tenant: str | None = None) -> ReceiptState:
         """What became of an append: appended, summarised, elided or erased."""
         return await self._services.sessions.receipt(tenant_of(self._services, tenant), receipt_id)
+
+    async def export(
+        self,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        tenant: str | None = None,
+    ) -> AsyncGenerator[str]:
+        """Everything that is remembered, as lines of JSON that `restore` reads; each ends with its line feed.
+
+        Every session is one moment of its past, whatever happens meanwhile. The same data gives the same lines.
+
+        Args:
+            user: only this user's; None = everybody's.
+            agent: only with this agent.
+            session: only conversations of this name.
+            tenant: None = the configured default.
+
+        """
+        scope = Scope(tenant=tenant_of(self._services, tenant), user=user, agent=agent, session=session)
+        async with aclosing(self._services.export.lines(scope)) as lines:
+            async for line in lines:
+                yield line
+
+    async def restore(
+        self,
+        source: str | PathLike[str] | Iterable[str] | AsyncIterable[str],
+        *,
+        user: str | None = None,
+        tenant: str | None = None,
+    ) -> ImportReport:
+        """Put an export back: sessions, messages and summaries with their ids and times; again brings nothing.
+
+        Args:
+            source: the path of a file, or the lines, such as those of another memory's `export`.
+            user: another name for the only user of the export.
+            tenant: None = the configured default.
+
+        Returns:
+            How many `sessions` the export holds, how many `messages` were new, and how many were `held` already.
+
+        Raises:
+            InvalidInput: the export is not whole, was altered, or is of a later version (then nothing was written); or
+                a session here holds something else (then all others are in).
+            StoreError: the database failed; what was written stays, and restoring again goes on there.
+
+        """
+        async with source_of(source) as found:
+            return await self._services.restore.restore(found, tenant=tenant_of(self._services, tenant), user=user)
 
     async def stats(self, *, user: str | None = None, tenant: str | None = None) -> Mapping[str, Any]:
         """How many summaries were made, by which method, and how long they took."""

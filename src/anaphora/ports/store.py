@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import UUID
 
 from anaphora.domain.jobs import Fence, Job, JobKind, JobState
@@ -15,6 +15,9 @@ from anaphora.domain.messages import Message, NewMessage, Receipt, Trust
 from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Summary
+
+if TYPE_CHECKING:
+    from anaphora.ports.exchange import Exchange
 
 T = TypeVar("T")
 
@@ -408,6 +411,11 @@ class Unit(Protocol):
     @property
     def history(self) -> History:
         """The past."""
+        ...
+
+    @property
+    def exchange(self) -> Exchange:
+        """Whole sessions, out and in."""
         ...
 
     @property

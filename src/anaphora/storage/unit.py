@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from anaphora.storage.effects import Effects
+from anaphora.storage.exchange import SqlExchange
 from anaphora.storage.history import SqlHistory
 from anaphora.storage.jobs import SqlJobs
 from anaphora.storage.messages import SqlMessages
@@ -25,3 +26,4 @@ class SqlUnit:
         self.messages = SqlMessages(connection, self.sessions, self.jobs, words)
         self.summaries = SqlSummaries(connection)
         self.history = SqlHistory(connection)
+        self.exchange = SqlExchange(connection, words)

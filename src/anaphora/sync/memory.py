@@ -56,6 +56,8 @@ class Memory(Facade[AsyncMemory]):
     sessions = blocking(AsyncMemory.sessions)
     search = blocking(AsyncMemory.search)
     receipt = blocking(AsyncMemory.receipt)
+    export = streaming(str, AsyncMemory.export)
+    restore = blocking(AsyncMemory.restore)
     stats = blocking(AsyncMemory.stats)
     idle = blocking(AsyncMemory.idle)
     work = blocking(AsyncMemory.work)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,12 +10,16 @@ from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
+from anaphora.domain.records import is_header
 from anaphora.errors import UnknownName
 from anaphora.services.importing import locomo, openai, sharegpt
 from anaphora.services.importing.records import records
 from anaphora.services.importing.values import BadFile, ImportedConversation, Record
 
-__all__ = ["BadFile", "Format", "ImportedConversation", "detect", "read"]
+__all__ = ["BadFile", "Format", "ImportedConversation", "choose", "detect", "read"]
+
+#: characters in which the first line of an export ends
+_HEADER_CHARS = 1000
 
 
 class Format(StrEnum):
@@ -25,6 +30,8 @@ class Format(StrEnum):
     OPENAI = "openai"
     SHAREGPT = "sharegpt"
     LOCOMO = "locomo"
+    #: an export: it is put back as a whole (`importing.restore`), not read as conversations
+    ANAPHORA = "anaphora"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,20 @@ _PARSERS: Mapping[Format, _Parser] = MappingProxyType(
 )
 
 
+def choose(path: Path, name: Format | str) -> Format:
+    """The format that is meant, if the name or the first line tells; AUTO if it takes a closer look.
+
+    Raises:
+        UnknownName: no such format.
+
+    """
+    try:
+        chosen = Format(name)
+    except ValueError:
+        raise UnknownName("format", str(name), list(Format)) from None
+    return Format.ANAPHORA if chosen is Format.AUTO and _is_export(path) else chosen
+
+
 def detect(path: Path) -> Format:
     """The format of a file, by its first record: what it is must fit one format and no other.
 
@@ -49,6 +70,8 @@ def detect(path: Path) -> Format:
         BadFile: the file cannot be read, or fits no format or several.
 
     """
+    if _is_export(path):
+        return Format.ANAPHORA
     return _detected(path, next(records(path), None))
 
 
@@ -57,14 +80,14 @@ def read(path: Path, name: Format | str = Format.AUTO) -> Iterator[ImportedConve
 
     Raises:
         UnknownName: no such format.
-        BadFile: at once if the file is missing, empty or of no known format; later, when the place is reached, for
-            what does not belong in the format. Everything before that place has been yielded by then.
+        BadFile: at once if the file is missing, empty, of no known format, or an export of Anaphora; later, when the
+            place is reached, for what does not belong in the format. Everything before that place has been yielded
+            by then.
 
     """
-    try:
-        chosen = Format(name)
-    except ValueError:
-        raise UnknownName("format", str(name), list(Format)) from None
+    chosen = choose(path, name)
+    if chosen is Format.ANAPHORA:
+        raise BadFile(str(path), "", "expected conversations, but an export is put back as a whole: restore it")
     stream = records(path)
     if chosen is Format.AUTO:
         first = next(stream, None)
@@ -73,9 +96,19 @@ def read(path: Path, name: Format | str = Format.AUTO) -> Iterator[ImportedConve
     return _PARSERS[chosen].conversations(stream)
 
 
+def _is_export(path: Path) -> bool:
+    try:
+        if not path.is_file():
+            return False
+        with path.open(encoding="utf-8-sig") as lines:
+            return is_header(json.loads(lines.readline(_HEADER_CHARS)))
+    except (OSError, ValueError, RecursionError):
+        return False
+
+
 def _detected(path: Path, first: Record | None) -> Format:
     fitting = [name for name, parser in _PARSERS.items() if first is not None and parser.recognises(first.value)]
     if len(fitting) == 1:
         return fitting[0]
     many = f"the file could be {' or '.join(fitting)}: say which" if fitting else "the format was not recognised"
-    raise BadFile(str(path), "", f"{many}; expected one of {', '.join(_PARSERS)}")
+    raise BadFile(str(path), "", f"{many}; expected one of {', '.join([*_PARSERS, Format.ANAPHORA])}")
