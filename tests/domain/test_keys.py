@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.domain.keys import SeqRange, SessionKey, subtract, union, uuid7
+from anaphora.domain.keys import MAX_ID_CHARS, SeqRange, SessionKey, checked_text, count_in, subtract, union, uuid7
 from anaphora.errors import InvalidInput
 
 ranges = st.lists(
@@ -41,9 +41,39 @@ def test_clip_keeps_what_both_share(a: int, b: int, c: int, d: int) -> None:
     assert set(one.clip(two)) == set(one) & set(two)
 
 
-def test_a_range_that_ends_before_it_starts_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="not a range"):
-        SeqRange(3, 2)
+def test_ranges_that_share_nothing_clip_to_an_empty_one_at_the_nearer_end() -> None:
+    span = SeqRange(10, 20)
+    assert span.clip(SeqRange(0, 5)) == SeqRange(10, 10)
+    assert span.clip(SeqRange(25, 30)) == SeqRange(20, 20)
+
+
+@given(st.integers(0, 20), st.integers(0, 20), ranges.map(union))
+def test_counting_counts_the_numbers_that_both_hold(a: int, b: int, spans: tuple[SeqRange, ...]) -> None:
+    span = SeqRange(min(a, b), max(a, b))
+    assert count_in(span, spans) == len(set(span) & numbers(spans))
+
+
+@given(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), st.integers(0, 9))
+def test_a_range_contains_another_if_it_holds_each_of_its_numbers(a: int, b: int, c: int, d: int) -> None:
+    one, two = SeqRange(min(a, b), max(a, b)), SeqRange(min(c, d), max(c, d))
+    assert one.contains(two) == (set(two) <= set(one))
+
+
+def test_a_range_holds_its_start_and_not_its_stop() -> None:
+    span = SeqRange(3, 5)
+    assert [seq in span for seq in (2, 3, 4, 5)] == [False, True, True, False]
+    assert "3" not in span
+    assert (len(span), list(span), str(span)) == (2, [3, 4], "[3, 5)")
+
+
+@pytest.mark.parametrize(("start", "stop"), [(-1, 2), (3, 2)])
+def test_a_range_with_impossible_ends_is_refused_with_them(start: int, stop: int) -> None:
+    with pytest.raises(InvalidInput, match=rf"\[{start}, {stop}\)"):
+        SeqRange(start, stop)
+
+
+def test_an_empty_range_may_be_anywhere() -> None:
+    assert [len(SeqRange(at, at)) for at in (0, 7)] == [0, 0]
 
 
 @pytest.mark.parametrize("bad", ["", "  ", "a\x00b", "\ud800", "x" * 201])
@@ -52,6 +82,26 @@ def test_an_impossible_name_is_refused_wherever_it_stands(part: str, bad: str) -
     names = {"tenant": "t", "user": "u", "agent": "a", "session": "s"} | {part: bad}
     with pytest.raises(InvalidInput, match=part):
         SessionKey(**names)
+
+
+def test_a_name_may_be_as_long_as_it_may_be() -> None:
+    long = "x" * MAX_ID_CHARS
+    assert SessionKey(tenant=long, user="u", agent="a", session="s").tenant == long
+    with pytest.raises(InvalidInput, match="200"):
+        SessionKey(tenant=long + "x", user="u", agent="a", session="s")
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"), [(7, "string.*int"), (None, "string.*NoneType"), ("a\x00b", "NUL"), ("\ud800", "surrogate")]
+)
+def test_what_no_store_can_hold_is_refused_with_its_name_and_the_reason(value: str, reason: str) -> None:
+    with pytest.raises(InvalidInput, match=f"the question.*{reason}"):
+        checked_text(value, "the question")
+
+
+def test_a_text_that_every_store_can_hold_comes_back_as_it_is() -> None:
+    text = " e\u0301 \U0001f600 \n"
+    assert checked_text(text, "the question") is text
 
 
 def test_names_that_look_alike_are_different_keys() -> None:
@@ -67,3 +117,11 @@ def test_uuid7_sorts_by_time_and_says_its_version() -> None:
     assert made == sorted(made)
     assert {id_.version for id_ in made} == {7}
     assert {id_.variant for id_ in made} == {"specified in RFC 4122"}
+
+
+def test_uuid7_makes_the_example_of_its_standard() -> None:
+    """RFC 9562, A.6: the time, then 12 random bits, then 62."""
+    now = datetime(2022, 2, 22, 19, 22, 22, tzinfo=UTC)
+    unused = 0b101010 << 62
+    randomness = ((0xCC3 << 68) | unused | 0x18C4DC0C0C07398F).to_bytes(10, "big")
+    assert str(uuid7(now, randomness)) == "017f22e2-79b0-7cc3-98c4-dc0c0c07398f"

@@ -79,3 +79,39 @@ def test_messages_that_cost_too_much_end_a_batch_early() -> None:
 def test_failures_shrink_a_batch_down_to_one_message() -> None:
     limits = BatchLimits(messages=40)
     assert [limits.halved(n).messages for n in range(7)] == [40, 20, 10, 5, 2, 1, 1]
+
+
+def test_a_batch_may_cost_exactly_what_is_allowed() -> None:
+    messages = log([2, 2, 2], tokens=1000)
+    assert batch_stop(messages, SeqRange(0, 6), BatchLimits(messages=4, tokens=4000)) == 4
+    assert batch_stop(messages, SeqRange(0, 6), BatchLimits(messages=6, tokens=3999)) == 2
+
+
+def test_failures_leave_the_tokens_of_a_batch_as_they_are() -> None:
+    """One long message must fit, however often it failed."""
+    assert {BatchLimits(tokens=5000).halved(n).tokens for n in range(7)} == {5000}
+
+
+def test_before_the_first_failure_nothing_shrinks() -> None:
+    assert BatchLimits(messages=40).halved(-1).messages == 40
+
+
+def test_a_turn_that_ends_out_of_sight_is_not_taken_for_a_whole_one() -> None:
+    """Of the last turn only the part that was read is known: what ends before it is a batch."""
+    messages = log([2, 2, 9])
+    assert batch_stop(messages[:12], SeqRange(0, 13), BatchLimits(messages=40)) == 4
+    assert batch_stop(messages, SeqRange(0, 13), BatchLimits(messages=40)) == 13
+
+
+def test_a_run_of_tool_results_without_an_end_in_sight_is_taken_as_far_as_it_was_read() -> None:
+    messages = log([500], start=100)[2:40]
+    assert {message.role for message in messages} == {Role.TOOL}
+    assert batch_stop(messages, SeqRange(102, 600), BatchLimits(messages=10)) == 140
+
+
+def test_a_claim_of_which_nothing_is_left_ends_where_it_should() -> None:
+    assert batch_stop([], SeqRange(4, 9), BatchLimits()) == 9
+
+
+def test_a_model_reads_at_most_forty_messages_of_six_thousand_tokens_unless_told_otherwise() -> None:
+    assert BatchLimits() == BatchLimits(messages=40, tokens=6000)
