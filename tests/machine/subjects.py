@@ -1,21 +1,28 @@
-"""What the state machine drives: Anaphora itself, and the two seeds' own algorithms as they are printed."""
+"""What the state machine drives: a memory, as it is opened by anybody."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
+
+from tests.machine.said import Log, messages
 
 from anaphora.bootstrap import Overrides, Services, open_services
 from anaphora.domain.context import Context
 from anaphora.domain.jobs import Fence, Job
 from anaphora.domain.keys import SessionKey
+from anaphora.domain.messages import Receipt
 from anaphora.domain.wire import PromptMessage
-from anaphora.errors import ModelError, ModelUnavailable
-from anaphora.ports.models import TokenCounter
+from anaphora.errors import ModelError, ModelRefused, ModelUnavailable
+from anaphora.ports.models import Summariser, SummaryDraft, SummaryRequest
 from anaphora.rules.admission import new_message
+from anaphora.services.summarise import Summarise
 from anaphora.settings import Settings
 from anaphora.testing import FakeClock, SeededRandom
 from anaphora.testing.scripted import Script, ScriptedChat, faithful
@@ -23,30 +30,14 @@ from anaphora.testing.summaries import canaries, faithful_summary
 from anaphora.worker.loop import Worker
 
 KEY = SessionKey(tenant="t", user="u", agent="a", session="s")
-
-
-@dataclass(frozen=True)
-class Served:
-    """What a person's next prompt would hold, by the numbers of the messages."""
-
-    summarised: set[int]
-    verbatim: set[int]
-    elided: set[int]
-
-
-class Subject(Protocol):
-    """A memory as the base machine sees it."""
-
-    def append(self, roles: Sequence[str]) -> None: ...
-    def work(self, mode: str) -> bool: ...
-    def serve(self) -> Served: ...
-    def close(self) -> None: ...
-
+#: of the same user: whatever happens in the session, nothing happens here
+BYSTANDER = replace(KEY, session="bystander")
 
 #: answers of a failing model: raised, or returned in place of a summary
 FAULTS: Mapping[str, ModelError | str] = {
     "timeout": ModelUnavailable("no answer in time"),
     "rate_limit": ModelUnavailable("429", retry_after=7),
+    "wrong_key": ModelRefused("401"),
     "empty": "",
     "refusal": '{"points": [{"text": "I cannot help with that.", "first": 0, "last": 0}], "merged": null}',
     "bad_json": '{"points": [{"text": "half',
@@ -56,7 +47,28 @@ FAULTS: Mapping[str, ModelError | str] = {
 }
 
 
-class Words(TokenCounter):
+@dataclass(frozen=True)
+class Served:
+    """What a person's next prompt would hold, by the numbers of the messages."""
+
+    summarised: set[int]
+    verbatim: set[int]
+    elided: set[int]
+    deleted: set[int] = field(default_factory=set)
+
+
+class Subject(Protocol):
+    """A memory as the base machine sees it."""
+
+    @property
+    def head(self) -> int: ...
+    def append(self, roles: Sequence[str]) -> None: ...
+    def work(self, mode: str) -> bool: ...
+    def serve(self) -> Served: ...
+    def close(self) -> None: ...
+
+
+class Words:
     """Counts quickly: four characters a token."""
 
     @property
@@ -67,70 +79,124 @@ class Words(TokenCounter):
         return (len(text) + 3) // 4
 
 
-class Anaphora:
-    """A real SQLite file, a scripted model, a clock that tests own; workers are claims that may be left lying."""
+class Moody(ScriptedChat):
+    """A model in a mode, which it signs with: whoever reads a version can tell in which mode it was made."""
 
-    def __init__(self, folder: Path, **options: Any) -> None:
+    def __init__(self, pause: Callable[[], Awaitable[None]]) -> None:
+        super().__init__()
+        self.mode = "ok"
+        self.pause = pause
+
+    @property
+    def name(self) -> str:
+        return self.mode
+
+    def enter(self, mode: str) -> None:
+        self.mode = mode
+        self.script = script_of(mode)
+
+
+@dataclass(frozen=True)
+class Slow:
+    """A summariser without a model, during whose work something may happen too."""
+
+    summariser: Summariser
+    pause: Callable[[], Awaitable[None]]
+
+    async def summarise(self, request: SummaryRequest) -> SummaryDraft:
+        await self.pause()
+        return await self.summariser.summarise(request)
+
+
+class Anaphora:
+    """A real SQLite file, a scripted model, a clock that tests own; workers are claims that may be left lying.
+
+    Attributes:
+        log: what was really said.
+        meanwhile: happens once, the next time that a summary is being made.
+
+    """
+
+    def __init__(self, folder: Path, *, with_model: bool = True, **options: Any) -> None:
         self.path = folder / "memory.db"
+        self.path.write_bytes(_fresh_file())
         self.clock = FakeClock()
         self.randomness = SeededRandom(1)
-        self.chat = ScriptedChat()
-        self.runner = asyncio.Runner()
-        self.options = {"strategy": "rolling_pairs", "embedder": "none", "durability": "normal", **options}
-        self.head = 0
-        self.keys: dict[str, tuple[Sequence[str], int]] = {}
+        self.chat = Moody(self._pause) if with_model else None
+        self.loop = asyncio.new_event_loop()
+        self.settings = _settings(json.dumps(options, sort_keys=True)).model_copy(update={"db": str(self.path)})
+        self.meanwhile: Callable[[], Awaitable[None]] | None = None
+        self.forget()
         self.open()
 
+    @property
+    def head(self) -> int:
+        return self.log.head
+
+    def forget(self) -> None:
+        """Nothing was ever said."""
+        self.log = Log()
+        self.keys: dict[str, tuple[Sequence[str], int]] = {}
+
     def open(self) -> None:
-        settings = Settings(db=str(self.path), **self.options)
         given = Overrides(chat_model=self.chat, clock=self.clock, randomness=self.randomness, counter=Words())
-        self.manager = open_services(settings, given)
+        self.manager = open_services(self.settings, given)
         self.services: Services = self.run(self.manager.__aenter__())
+        handlers = {
+            kind: replace(handler, extractive=Slow(handler.extractive, self._pause))
+            for kind, handler in self.services.worker.handlers.items()
+            if isinstance(handler, Summarise)
+        }
+        self.services = replace(self.services, worker=replace(self.services.worker, handlers=handlers))
 
     def restart(self) -> None:
-        """A crash keeps what is on disk and nothing else: claims in hand stay claimed."""
+        """What is on disk stays, and nothing else: claims in hand stay claimed."""
         self.run(self.manager.__aexit__(None, None, None))
         self.open()
 
     def close(self) -> None:
         self.run(self.manager.__aexit__(None, None, None))
-        self.runner.close()
+        self.loop.close()
 
     def run(self, work: Any) -> Any:
-        return self.runner.run(work)
+        return self.loop.run_until_complete(work)
+
+    async def _pause(self) -> None:
+        happens, self.meanwhile = self.meanwhile, None
+        if happens is not None:
+            await happens()
 
     def append(self, roles: Sequence[str], key: str | None = None) -> None:
+        self.run(self.appended(roles, key))
+
+    async def appended(self, roles: Sequence[str], key: str | None = None) -> Receipt:
+        again = key in self.keys
         start = self.keys[key][1] if key in self.keys else self.head
-        messages = [_message(role, start + at) for at, role in enumerate(roles)]
-        receipt = self.run(self.services.ingest.append(KEY, messages, idempotency_key=key))
+        made = messages(roles, start) if again else self.log.add(roles)
+        receipt = await self.services.ingest.append(KEY, made, idempotency_key=key)
         assert receipt.range.start == start, "I2, I14: the receipt names other messages"
-        assert receipt.repeated == (key in self.keys)
-        self.head = max(self.head, receipt.range.stop)
+        assert receipt.repeated == again, "I14"
         if key is not None:
             self.keys[key] = (roles, start)
+        return receipt
 
     def worker(self, name: str) -> Worker:
         return replace(self.services.worker, owner=name)
 
+    def enter(self, mode: str) -> None:
+        """From now on the model is in this mode."""
+        if self.chat is not None:
+            self.chat.enter(mode)
+
     def work(self, mode: str) -> bool:
         """One look at the queue by one worker whose model is in this mode."""
-        self.chat.script = script_of(mode)
+        self.enter(mode)
         done: bool = self.run(self.services.worker.step())
         return done
 
-    def claim(self, name: str) -> tuple[Job, Fence] | None:
+    def claim(self, name: str) -> Job | None:
         job: Job | None = self.run(self.worker(name).claim())
-        if job is None:
-            return None
-        fence = Fence(
-            tenant=job.tenant,
-            job_id=job.id,
-            session_id=job.session_id,
-            owner=name,
-            attempt=job.attempt,
-            epoch=job.epoch,
-        )
-        return job, fence
+        return job
 
     def context(self, budget: int) -> Context:
         context: Context = self.run(self.services.contexts.build(KEY, budget=budget))
@@ -138,12 +204,29 @@ class Anaphora:
 
     def serve(self) -> Served:
         context = self.context(1_000_000)
-        block = "".join(m.content for m in context.messages if m.section == "memory")
+        shown = block(context)
         return Served(
-            summarised=canaries(block) if block else set(),
+            summarised=canaries(shown) if shown else set(),
             verbatim={m.seq for m in context.messages if m.seq is not None},
             elided={n for span in context.coverage.elided for n in span},
+            deleted={n for span in context.coverage.deleted for n in span},
         )
+
+
+def block(context: Context) -> str:
+    """What the prompt remembers, or nothing."""
+    return "".join(m.content for m in context.messages if m.section == "memory")
+
+
+def fence_of(job: Job, owner: str) -> Fence:
+    return Fence(
+        tenant=job.tenant,
+        job_id=job.id,
+        session_id=job.session_id,
+        owner=owner,
+        attempt=job.attempt,
+        epoch=job.epoch,
+    )
 
 
 def script_of(mode: str) -> Script:
@@ -160,83 +243,22 @@ def script_of(mode: str) -> Script:
     return script
 
 
-def _message(role: str, seq: int) -> Any:
-    parts: tuple[dict[str, Any], ...] = ()
-    if role == "call":
-        role, parts = "assistant", ({"type": "tool_call", "id": f"c{seq}", "name": "look", "arguments": {}},)
-    elif role == "tool":
-        parts = ({"type": "tool_result", "id": f"c{seq - 1}", "content": f"#{seq}# found"},)
-    return new_message(role, f"#{seq}# word{seq} is what was said", parts=parts)
+@cache
+def _settings(options: str) -> Settings:
+    base = {"db": ":memory:", "strategy": "rolling_pairs", "embedder": "none", "durability": "normal"}
+    return Settings(**{**base, **json.loads(options)})
 
 
-class Seed004:
-    """`RollingSummaryMemory` as seed 004 prints it: reuse while the count is close, an excuse on failure."""
+@cache
+def _fresh_file() -> bytes:
+    """A database with nothing but the bystander's session in it."""
 
-    def __init__(self) -> None:
-        self.log: list[str] = []
-        self.cached: tuple[str, int] | None = None
-        self.mode = "ok"
+    async def make(path: Path) -> None:
+        given = Overrides(clock=FakeClock(), randomness=SeededRandom(0), counter=Words())
+        async with open_services(_settings("{}").model_copy(update={"db": str(path)}), given) as services:
+            await services.ingest.append(BYSTANDER, [new_message("user", f"aside {n}") for n in range(3)])
 
-    def append(self, roles: Sequence[str]) -> None:
-        self.log += roles
-
-    def work(self, mode: str) -> bool:
-        self.mode = mode
-        return False
-
-    def close(self) -> None:
-        pass
-
-    def serve(self) -> Served:
-        if len(self.log) <= 8:
-            return Served(set(), set(range(len(self.log))), set())
-        old = len(self.log) - 8
-        if self.cached is None or abs(self.cached[1] - old) >= 8:
-            text = f"#0-{old - 1}#" if self.mode == "ok" else f"Previous conversation: {old} messages."
-            self.cached = (text, old)
-        return Served(canaries(self.cached[0]), set(range(old, len(self.log))), set())
-
-
-class Seed000:
-    """The sliding window as seed 000 prints it: a status row as the lock, no lease, what leaves the window is gone."""
-
-    def __init__(self) -> None:
-        self.head = 0
-        self.rows: list[dict[str, Any]] = []
-
-    def append(self, roles: Sequence[str]) -> None:
-        self.head += len(roles)
-        last = self.head - 1
-        if last < 5 or any(row["status"] == "processing" for row in self.rows):
-            return
-        start = max(0, last - 13)
-        start += start % 2
-        base = self._latest()
-        self.rows.append({"start": start, "end": last, "base": base, "status": "processing"})
-
-    def work(self, mode: str) -> bool:
-        for row in self.rows:
-            if row["status"] == "processing":
-                row["status"] = "completed" if mode == "ok" else "failed"
-                base = row["base"]
-                covered = set(range(base["end"] + 1 if base else row["start"], row["end"] + 1))
-                if base:
-                    covered |= base["covered"]
-                row["covered"] = {n for n in covered if n >= row["start"]}
-        return False
-
-    def close(self) -> None:
-        pass
-
-    def _latest(self) -> dict[str, Any] | None:
-        done = [row for row in self.rows if row["status"] == "completed"]
-        return max(done, key=lambda row: row["end"]) if done else None
-
-    def serve(self) -> Served:
-        latest = self._latest()
-        if latest is None:
-            return Served(set(), set(range(self.head)), set())
-        return Served(latest["covered"], set(range(latest["end"] + 1, self.head)), set())
-
-
-MakeSubject = Callable[[], Subject]
+    with TemporaryDirectory(prefix="anaphora-machine-") as folder:
+        path = Path(folder) / "memory.db"
+        asyncio.run(make(path))
+        return path.read_bytes()

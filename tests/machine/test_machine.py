@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from tests.machine.machine import AnaphoraMachine, CoverageMachine
-from tests.machine.subjects import Seed000, Seed004, Subject
+from tests.machine.machine import CoverageMachine
+from tests.machine.seeds import Seed000, Seed004
+from tests.machine.subjects import Subject
+from tests.machine.working import Working
 
 CI = settings(
     max_examples=200,
@@ -20,23 +22,34 @@ CI = settings(
 DEEP = settings(CI, max_examples=2000, derandomize=False, print_blob=True)
 
 
-class RollingPairsMachine(AnaphoraMachine):
+class RollingPairsMachine(Working):
     """The default strategy, with room for everything that an honest model says."""
 
-    options = {"rolling_pairs": {"summary_max_tokens": 600}}  # noqa: RUF012 - read only
+    options = {"rolling_pairs": {"summary_max_tokens": 600}, "worker": {"batch_messages": 6}}  # noqa: RUF012 - read only
 
 
-class TightSummariesMachine(AnaphoraMachine):
+class TightSummariesMachine(Working):
     """The default strategy, with summaries so small that points are merged and dropped all the time."""
 
-    options = {"rolling_pairs": {"summary_max_tokens": 160}}  # noqa: RUF012 - read only
+    options = {"rolling_pairs": {"summary_max_tokens": 160}, "worker": {"batch_messages": 6}}  # noqa: RUF012 - read only
     roomy = False
 
 
-class SlidingWindowMachine(AnaphoraMachine):
+class SlidingWindowMachine(Working):
     """The other strategy."""
 
-    options = {"strategy": "sliding_window", "sliding_window": {"summary_max_tokens": 600}}  # noqa: RUF012
+    options = {"strategy": "sliding_window", "sliding_window": {"summary_max_tokens": 600}}  # noqa: RUF012 - read only
+
+
+class NoModelMachine(Working):
+    """The default strategy without any language model: chosen sentences are all there is."""
+
+    options = {"rolling_pairs": {"summary_max_tokens": 300}, "worker": {"batch_messages": 6}}  # noqa: RUF012 - read only
+    with_model = False
+    roomy = False
+
+
+MACHINES = [RollingPairsMachine, TightSummariesMachine, SlidingWindowMachine, NoModelMachine]
 
 
 class Seed000Machine(CoverageMachine):
@@ -54,15 +67,15 @@ class Seed004Machine(CoverageMachine):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("machine", [RollingPairsMachine, TightSummariesMachine, SlidingWindowMachine])
-def test_nothing_is_ever_silently_forgotten(machine: type[AnaphoraMachine]) -> None:
+@pytest.mark.parametrize("machine", MACHINES)
+def test_nothing_is_ever_silently_forgotten(machine: type[Working]) -> None:
     run_state_machine_as_test(machine, settings=CI)
 
 
 @pytest.mark.deep
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("machine", [RollingPairsMachine, TightSummariesMachine, SlidingWindowMachine])
-def test_nothing_is_forgotten_in_thousands_of_runs(machine: type[AnaphoraMachine]) -> None:
+@pytest.mark.parametrize("machine", MACHINES)
+def test_nothing_is_forgotten_in_thousands_of_runs(machine: type[Working]) -> None:
     run_state_machine_as_test(machine, settings=DEEP)
 
 
