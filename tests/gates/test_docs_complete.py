@@ -221,7 +221,7 @@ def test_every_double_and_every_fault_is_shown_to_those_who_test() -> None:
 
 def test_every_test_that_the_readme_names_is_there() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    named = re.findall(r"\[`(test_\w+)`\]\((tests/[\w/]+\.py)\)", text)
+    named = re.findall(r"\[`(test_\w+)`\]\(((?:tests|src)/[\w/]+\.py)\)", text)
     assert len(named) >= 10
     gone = [name for name, path in named if f"def {name}(" not in (ROOT / path).read_text(encoding="utf-8")]
     assert gone == []

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Final
+
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
+
+#: Alembic keeps the migration that runs in a global: two threads would write into each other's databases
+_ONE_AT_A_TIME: Final = threading.Lock()
 
 
 def config() -> Config:
@@ -19,4 +25,5 @@ def upgrade(connection: sa.Connection) -> None:
     """Bring the schema to the newest revision, inside the transaction that the connection is in."""
     made = config()
     made.attributes["connection"] = connection
-    command.upgrade(made, "head")
+    with _ONE_AT_A_TIME:
+        command.upgrade(made, "head")
