@@ -238,8 +238,9 @@ async def test_a_conversation_of_nobody_is_refused_and_keeps_no_other_out() -> N
 
 async def test_progress_is_told_after_blocks_and_ends_with_the_report() -> None:
     told: list[ImportReport] = []
-    report = await run(Log(), [conversation("s", numbers(450))], progress=told.append)
-    assert [t.messages for t in told] == [200, 400, 450, 450]
+    count = 2 * BLOCK + 7
+    report = await run(Log(), [conversation("s", numbers(count))], progress=told.append)
+    assert [t.messages for t in told] == [BLOCK, 2 * BLOCK, count, count]
     assert told[-1] == report
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Protocol
@@ -36,8 +36,11 @@ from anaphora.ports.store import Unit
 from anaphora.services import ingest as ingesting
 from anaphora.services.importing.values import BadFile, ImportedConversation
 
-#: messages of one append at most
-BLOCK = 200
+#: messages of one append at most; others who append wait no longer than for a few of these
+BLOCK = 50
+#: appends of more messages than `_FEW` that may be under way at once
+_LARGE_AT_ONCE = 4
+_FEW = 8
 #: sessions that are appended to at once: many small appends share one transaction
 LANES = 16
 
@@ -177,6 +180,7 @@ class _Run:
         self._agent = agent
         self._tenant = tenant
         self._progress = progress
+        self._large = anyio.Semaphore(_LARGE_AT_ONCE)
         self._cursors: dict[tuple[SessionKey, str], _Cursor] = {}
         self._wholes: set[tuple[str, str]] = set()
         self._alone = 0
@@ -262,13 +266,14 @@ class _Run:
                 break
             first = block[0][0].position
             try:
-                receipt = await self._ingest.append(
-                    key,
-                    [message for _, message in block],
-                    turns=item.turns,
-                    source=item.source,
-                    idempotency_key=f"{item.source}:{first}",
-                )
+                async with self._large if len(block) > _FEW else nullcontext():
+                    receipt = await self._ingest.append(
+                        key,
+                        [message for _, message in block],
+                        turns=item.turns,
+                        source=item.source,
+                        idempotency_key=f"{item.source}:{first}",
+                    )
             except KeyReused:
                 cursor.stored = _Mark.of(await self._ingest.imported(key, item.source))
                 if cursor.stored.position < first:
