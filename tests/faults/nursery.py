@@ -68,11 +68,11 @@ class Nursery:
         self._folder = folder
         self._born = 0
 
-    def start(self, program: str, **told: Any) -> Child:
-        """A child that runs a program."""
+    def start(self, program: str, *, hold: Path | None = None, **told: Any) -> Child:
+        """A child that runs a program, at once or when a file appears at `hold`."""
         self._born += 1
         out = self._folder / f"{self._born}.{program}"
-        pid = self._ask({"run": program, "out": str(out), "told": told})
+        pid = self._ask({"run": program, "out": str(out), "hold": str(hold) if hold else None, "told": told})
         return Child(pid=pid, out=out)
 
     def reap(self, child: Child, *, timeout: float = 30.0) -> int | None:

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,24 @@ class Told:
     worker: bool = True
     #: messages in one call of the model
     batch: int = 4
+    #: seconds for which a job is claimed
+    lease: float = LEASE
+    #: the number of this one of several processes
+    writer: int = 0
+    #: what a crowd does
+    kind: str = ""
+    #: how long it goes on
+    seconds: float = 0.0
+    #: session and value of appends under way at the death of the one before
+    pending: Sequence[tuple[str, str]] = ()
+    #: what is too small: the disk, or any of its files
+    small: str = "disk"
+    #: a folder for what must outlive such a disk
+    keep: str = ""
+    #: the words of a command, its folder, and the settings in its environment
+    folder: str = ""
+    words: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Quarter(TokenCounter):
@@ -81,14 +99,14 @@ def note(line: str) -> None:
     os.write(1, f"{line}\n".encode())
 
 
-def settings_for(db: str, *, batch: int = 4) -> Settings:
+def settings_for(db: str, *, batch: int = 4, lease: float = LEASE) -> Settings:
     """Many small jobs, short leases, quick retries."""
     return Settings(
         db=db,
         embedder="none",
         rolling_pairs=RollingPairsSettings(window_pairs=1, min_messages_for_summary=4, summarise_after=2),
         worker=WorkerSettings(
-            lease_seconds=LEASE,
+            lease_seconds=lease,
             max_attempts=2,
             backoff_seconds=0.0,
             max_backoff_seconds=0.0,
@@ -171,7 +189,8 @@ def _pauses(told: Told) -> Mapping[str, Callable[[], Awaitable[None]]]:
 async def memory_of(told: Told, *, worker: bool = True) -> AsyncIterator[Memory]:
     """The memory of a child."""
     given = Overrides(chat_model=chat_of(told), counter=Quarter(), failpoint=failpoint_of(told))
-    async with Memory.open(settings=settings_for(told.db, batch=told.batch), overrides=given, worker=worker) as memory:
+    settings = settings_for(told.db, batch=told.batch, lease=told.lease)
+    async with Memory.open(settings=settings, overrides=given, worker=worker) as memory:
         yield memory
 
 

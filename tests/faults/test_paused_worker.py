@@ -6,8 +6,10 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.faults.crowds import NAP
 from tests.faults.laws import check_covered, check_settled, served_by
 from tests.faults.nursery import Child, Nursery, copied, everything, rows
 from tests.faults.programs import LEASE
@@ -15,6 +17,8 @@ from tests.faults.programs import LEASE
 pytestmark = pytest.mark.faults
 
 MESSAGES = 6
+#: workers that sleep at the same time, and how often
+LATE, CYCLES = 10, 20
 
 
 def paused(nursery: Nursery, path: Path, gate: Path, model: str) -> Child:
@@ -95,3 +99,47 @@ def test_a_worker_that_slept_within_its_lease_keeps_its_job(
     assert nursery.reap(late) == 0, late.errors()
     assert late.notes("job") == [["1", "True"]]
     assert rows(path, "select state, attempt from jobs order by created_at")[0] == ("done", 1)
+
+
+def test_of_200_results_that_come_late_none_changes_anything(
+    nursery: Nursery, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    """Ten workers at a time sleep past their leases, another does their jobs, and then they wake up."""
+    path, gate = tmp_path / "m.db", tmp_path / "gate"
+    nursery.run("populate", db=str(path), count=LATE * CYCLES, head=MESSAGES)
+    told: dict[str, Any] = {"db": str(path), "gate": str(gate), "count": CYCLES}
+    sleepers = [nursery.start("late", model="held" if number % 2 else "frozen", **told) for number in range(LATE)]
+    helper = nursery.start("helper", head=LATE, **told)
+    accepted, rounds = 0, 0
+    for number in range(CYCLES):
+        Path(f"{gate}.go{number}").touch()
+        for late in sleepers:
+            late.wait_for("asked", count=number + 1)
+            late.signal(signal.SIGSTOP)
+        time.sleep(NAP)
+        Path(f"{gate}.help{number}").touch()
+        helper.wait_for("round", count=number + 1)
+        before = everything(path)
+        Path(f"{gate}.answer{number}").touch()
+        for late in sleepers:
+            late.signal(signal.SIGCONT)
+        for late in sleepers:
+            late.wait_for("round", count=number + 1)
+        assert everything(path) == before, "I5: a late worker has changed something"
+        reports = [late.notes("job")[number] for late in sleepers]
+        helped = helper.notes("job")[number * LATE :]
+        assert {job for job, *_ in reports} == {job for job, *_ in helped}, "hollow run: others did other jobs"
+        assert {attempt for _, attempt, _ in reports} == {"1"}
+        assert [words[1:] for words in helped] == [["2", "True"]] * LATE
+        accepted += sum(ok == "True" for *_, ok in reports)
+        rounds += len(reports)
+    for child in (*sleepers, helper):
+        assert nursery.reap(child) == 0, child.errors()
+    handed_in = sum(late.notes("reached").count(["summarise.after_model"]) for late in sleepers)
+    print(f"{rounds} rounds, {handed_in} late results handed in, {accepted} accepted")
+    record_property("late_results_accepted", f"{accepted} of {handed_in} in {rounds} rounds")
+    assert (rounds, accepted) == (LATE * CYCLES, 0)
+    assert handed_in >= rounds // 2, "hollow run: the results were not handed in"
+    assert ["summarise.after_commit"] not in [note for late in sleepers for note in late.notes("reached")]
+    check_settled(path)
+    assert rows(path, "select count(*) from summaries") == [(rounds,)], "one version a range"

@@ -1,13 +1,15 @@
 """A process that has imported everything and forks children that run programs: a child costs milliseconds.
 
 Children are forked while no other thread runs. Run as `python -m tests.faults.zygote`: it reads one JSON command a
-line, `{"run": PROGRAM, "out": PATH, "told": {...}}` or `{"reap": PID, "timeout": SECONDS}`, and answers each by a line.
+line, `{"run": PROGRAM, "out": PATH, "hold": PATH, "told": {...}}` or `{"reap": PID, "timeout": SECONDS}`, and answers
+each by a line. A child that is held does nothing until a file appears at that path.
 """
 
 from __future__ import annotations
 
 import gc
 import importlib
+import inspect
 import json
 import os
 import signal
@@ -15,16 +17,33 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import anyio
-from tests.faults import change_programs, programs
+from tests.faults import change_programs, commands, crowds, hosts, programs, writers
 from tests.faults.programs import Told
 
-PROGRAMS = {**programs.PROGRAMS, **change_programs.PROGRAMS}
+PROGRAMS: Mapping[str, Callable[[Told], Any]] = {
+    name: program
+    for module in (change_programs, commands, crowds, hosts, programs, writers)
+    for name, program in module.PROGRAMS.items()
+}
 #: what would otherwise be imported in every child
-_LATE = ("anyio._backends._asyncio", "anaphora.storage.migrations.run", "sqlalchemy.dialects.sqlite")
+_LATE = (
+    "anaphora.cli.importing",
+    "anaphora.cli.managing",
+    "anaphora.cli.reading",
+    "anaphora.cli.working",
+    "anaphora.models.chat",
+    "uvicorn.lifespan.on",
+    "uvicorn.loops.auto",
+    "uvicorn.protocols.http.auto",
+    "anyio._backends._asyncio",
+    "anaphora.storage.migrations.run",
+    "sqlalchemy.dialects.sqlite",
+)
 
 
 def serve() -> None:
@@ -37,7 +56,7 @@ def serve() -> None:
     for line in sys.stdin:
         command = json.loads(line)
         if "run" in command:
-            child = _fork(command["run"], command["out"], command["told"])
+            child = _fork(command["run"], command["out"], command["hold"], command["told"])
             alive.add(child)
             answer: int | None = child
         else:
@@ -48,7 +67,7 @@ def serve() -> None:
         _reap(child, 0.0)  # left by a test that failed
 
 
-def _fork(program: str, out: str, told: dict[str, Any]) -> int:
+def _fork(program: str, out: str, hold: str | None, told: dict[str, Any]) -> int:
     threads = Path("/proc/self/task")
     alone = threading.active_count() == 1 and (not threads.is_dir() or len(list(threads.iterdir())) == 1)
     if not alone:
@@ -59,13 +78,27 @@ def _fork(program: str, out: str, told: dict[str, Any]) -> int:
     code = 1
     try:
         _redirect(out)
-        anyio.run(PROGRAMS[program], Told(**told))
-        code = 0
+        while hold is not None and not Path(hold).exists():
+            time.sleep(0.002)
+        code = _run(PROGRAMS[program], Told(**told))
     except BaseException:  # noqa: BLE001 - nothing may get back into the zygote's own loop
         traceback.print_exc()
     finally:
         sys.stderr.flush()
         os._exit(code)
+
+
+def _run(program: Callable[[Told], Any], told: Told) -> int:
+    """Run an async or an ordinary program; its exit code."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored, perhaps, by whoever runs the tests
+    try:
+        if inspect.iscoroutinefunction(program):
+            anyio.run(program, told)
+        else:
+            program(told)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
 
 
 def _redirect(out: str) -> None:

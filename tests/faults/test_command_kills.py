@@ -1,0 +1,215 @@
+"""kill -9 of a command at every named failpoint (F2; I4, I7, I9, I12): run once more, it completes its work."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.faults.failpoint_names import failpoints
+from tests.faults.laws import check_settled, check_sound, check_whole, log_of
+from tests.faults.nursery import Child, Nursery, copied, rows
+from tests.faults.programs import BACKLOG, LEASE, text_of
+
+from anaphora.testing.faults import Fault, ServerError, SlowDrip, Timeout
+from anaphora.testing.model_server import ScriptedModelServer
+from anaphora.testing.summaries import faithful_summary
+
+pytestmark = pytest.mark.faults
+
+#: sessions and messages of the imported file: each session is several blocks
+SESSIONS, IMPORTED = 2, 650
+#: the message that is edited and deleted, and what it says then
+CHANGED, CORRECTED = 5, "#5# word5 was meant here"
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "import": ("import", "chats.jsonl", "--user", "u"),
+    "worker": ("worker", "--drain", "--timeout", "20"),
+    "rebuild": ("rebuild", "s", "--user", "u", "--wait", "--timeout", "20"),
+    "reset": ("reset", "--session", "s", "--user", "u", "--yes"),
+    "edit": ("edit", str(CHANGED), CORRECTED, "--session", "s", "--user", "u"),
+    "delete": ("delete", str(CHANGED), "--session", "s", "--user", "u", "--yes"),
+    "retry": ("jobs", "retry"),
+}
+#: what is wrong with the model until the command dies
+FAULTS: Mapping[str, Fault | None] = {
+    "honest": None,
+    "slow": SlowDrip(seconds=LEASE / 6),
+    "failing": ServerError(),
+    "hanging": Timeout(),
+}
+#: part of the newest message
+ERASED = text_of(BACKLOG - 1).partition(" ")[2].encode()
+
+_Plan = tuple[tuple[str, str, tuple[int, ...]], ...]
+_EVERY_JOB: _Plan = (("worker", "none", (1,)), ("worker", "honest", (4,)), ("rebuild", "none", (3,)))
+_EVERY_COMMIT: _Plan = (
+    ("worker", "none", (1, 3)),
+    ("rebuild", "none", (2, 4)),
+    ("rebuild", "honest", (5,)),
+    ("reset", "none", (1,)),
+    ("edit", "none", (1,)),
+    ("delete", "none", (1,)),
+    ("retry", "none", (1,)),
+)
+#: command, model and counts for each failpoint; () for those that are reached in conversation only
+PLAN: Mapping[str, _Plan] = {
+    "append.before_commit": (("import", "none", (1, 2, 3)),),
+    "append.after_commit": (("import", "none", (1, 2, 3)),),
+    "write.before_commit": _EVERY_COMMIT,
+    "write.after_commit": _EVERY_COMMIT,
+    "ingest.appended": (("import", "none", (1, 4)),),
+    "jobs.retried": (("retry", "none", (1,)),),
+    "message.deleted": (("delete", "none", (1,)),),
+    "message.edited": (("edit", "none", (1,)),),
+    "reset.before_commit": (("reset", "none", (1,)),),
+    "session.ended": (),
+    "session.numbered": (),
+    "session.rebuild_queued": (("rebuild", "none", (1,)),),
+    "session.reset": (("reset", "none", (1,)),),
+    "worker.claimed": _EVERY_JOB,
+    "worker.done": _EVERY_JOB,
+    "worker.heartbeat": (("worker", "slow", (1, 3)), ("rebuild", "slow", (1,))),
+    "worker.released": (("worker", "hanging", (1,)),),
+    "worker.retry_planned": (("worker", "failing", (1, 2)), ("rebuild", "failing", (1,))),
+    "worker.failed": (("rebuild", "failing", (1,)),),
+    "summarise.assigned": _EVERY_JOB,
+    "summarise.after_model": _EVERY_JOB,
+    "summarise.after_commit": _EVERY_JOB,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    name: str
+    count: int
+    command: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.name}-{self.count}-{self.command}-{self.model}"
+
+
+def cases() -> Iterator[Case]:
+    for name, plan in PLAN.items():
+        for command, model, counts in plan:
+            for count in counts:
+                yield Case(name=name, count=count, command=command, model=model)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ScriptedModelServer]:
+    with ScriptedModelServer(
+        responders={"incremental_summary": lambda request: faithful_summary(request.last_user_text)}
+    ) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def worked(nursery: Nursery, prepared: Mapping[int, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database whose work is done."""
+    path = Path(shutil.copy(prepared[BACKLOG], tmp_path_factory.mktemp("worked") / "m.db"))
+    assert nursery.run("labour", db=str(path)).notes("quiet") == [["True"]]
+    return path
+
+
+def test_every_failpoint_of_the_package_is_in_the_plan() -> None:
+    """A new one: say there by which command it is reached."""
+    assert failpoints() == sorted(PLAN)
+
+
+@pytest.mark.parametrize("case", list(cases()), ids=str)
+def test_a_command_that_is_killed_at_a_failpoint_completes_when_it_is_run_again(
+    case: Case,
+    server: ScriptedModelServer,
+    worked: Path,
+    nursery: Nursery,
+    database: Callable[[int], Path],
+    tmp_path: Path,
+) -> None:
+    path = prepare(case, worked, database, tmp_path)
+    environment = {} if case.model == "none" else environment_of(server)
+    told: dict[str, Any] = {"db": str(path), "words": WORDS[case.command], "folder": str(tmp_path)}
+    server.reset()
+    server.fault = FAULTS.get(case.model)
+    failpoint = {"ANAPHORA_FAILPOINT": f"{case.name}:{case.count}"}
+    child = nursery.start("anaphora", environment={**environment, **failpoint}, **told)
+    if case.model == "hanging":
+        end_politely(child, server)
+    code = nursery.reap(child)
+    assert code == -9, f"hollow run: it ended with {code}: {child.errors()}"
+    left = copied(path, tmp_path / "left")
+    check_whole(left)
+    check_sound(left)
+    if case.command in {"worker", "rebuild", "retry"}:
+        assert log_of(left) == [text_of(number) for number in range(BACKLOG)]
+    server.fault = None
+    nursery.run("anaphora", environment=environment, **told)
+    check_done(case, path)
+
+
+def prepare(case: Case, worked: Path, database: Callable[[int], Path], folder: Path) -> Path:
+    """What the command works on."""
+    if case.command == "import":
+        with (folder / "chats.jsonl").open("w", encoding="utf-8") as lines:
+            for session in range(SESSIONS):
+                said = [{"role": "user", "content": text_of(number)} for number in range(IMPORTED)]
+                lines.write(json.dumps({"session": f"s{session}", "messages": said}) + "\n")
+        return folder / "m.db"
+    if case.command == "worker":
+        return database(BACKLOG)
+    assert ERASED in worked.read_bytes()
+    path = Path(shutil.copy(worked, folder / "m.db"))
+    if case.command == "retry":
+        with closing(sqlite3.connect(path)) as connection, connection:
+            changed = connection.execute("update jobs set state = 'failed' where start = 0").rowcount
+        assert changed == 1
+    return path
+
+
+def environment_of(server: ScriptedModelServer) -> dict[str, str]:
+    """The settings for a model."""
+    return {"ANAPHORA_MODEL": "openai:scripted", "ANAPHORA_BASE_URL": server.base_url, "ANAPHORA_API_KEY": "k"}
+
+
+def end_politely(child: Child, server: ScriptedModelServer) -> None:
+    """Two signals while the model is asked."""
+    deadline = time.monotonic() + 20
+    while not server.requests:
+        assert time.monotonic() < deadline, child.errors()
+        time.sleep(0.005)
+    for _ in range(2):
+        child.signal(signal.SIGTERM)
+        time.sleep(0.1)
+
+
+def check_done(case: Case, path: Path) -> None:
+    """The work of the command is done, once."""
+    check_sound(path)
+    said = [text_of(number) for number in range(BACKLOG)]
+    if case.command == "import":
+        check_whole(path)
+        for session in range(SESSIONS):
+            assert log_of(path, f"s{session}") == [text_of(number) for number in range(IMPORTED)], "I7, I14"
+    elif case.command == "reset":
+        check_settled(path)
+        assert rows(path, "select count(*) from messages") == [(0,)]
+        assert [file.name for file in path.parent.glob("m.db*") if ERASED in file.read_bytes()] == [], "I12"
+    elif case.command in {"edit", "delete"}:
+        wanted = CORRECTED if case.command == "edit" else ""
+        assert log_of(path) == [*said[:CHANGED], wanted, *said[CHANGED + 1 :]]
+        versions = rows(path, "select seq, version, content from message_versions")
+        assert versions == [(CHANGED, 1, text_of(CHANGED))], "it was changed twice"
+    elif case.command == "retry":
+        assert rows(path, "select count(*) from jobs where state = 'failed'") == [(0,)]
+        assert rows(path, "select start, attempt from jobs where state = 'queued'") == [(0, 0)]
+    else:
+        check_settled(path, honest=case.model != "none")
+        assert log_of(path) == said
