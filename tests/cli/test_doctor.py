@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -178,3 +179,11 @@ def test_migrate_makes_a_database_and_is_harmless_afterwards(run: Run, home: Pat
     }
     assert (home / "anaphora.db").stat().st_mode & 0o077 == 0
     assert run("doctor").code == 0
+
+
+def test_words_that_sqlite_cuts_differently_are_no_finding(run: Run, home: Path) -> None:
+    said = ["abc\ue000def ghi", "\u19b0\u19b0\u19b0\u19b0 \u19b0", "cafe\u0301s", "plain words"]
+    lines = [json.dumps({"messages": [{"role": "user", "content": text}]}) for text in said]
+    (home / "odd.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    assert run("import", "odd.jsonl", "--user", "alice").code == 0
+    assert by_id(run("doctor", "--json").document)["search"]["ok"]

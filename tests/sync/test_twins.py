@@ -33,6 +33,7 @@ RESULTS: dict[str, object] = {
     "session": Session,
     "new_session": Session,
     "stream": Generator[str, None, None],
+    "export": Generator[str, None, None],
 }
 every_method = pytest.mark.parametrize(
     ("there", "here", "name"), METHODS, ids=[f"{here.__name__}.{name}" for _, here, name in METHODS]

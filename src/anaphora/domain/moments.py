@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 #: how people name a moment: when the log held so many messages (and before the next one came), or a time
-AsOf: TypeAlias = "int | datetime"
+AsOf: TypeAlias = int | datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -283,9 +283,7 @@ def _settle_receipts(
             rows[key] = unit.sessions.find(key)
         row = rows[key]
         if row is None or (receipt.range.stop > row.head and not receipt.erased):
-            if not write:
-                return _Outcome(needed=True)
-            continue  # somebody reset the session just now
+            continue  # its messages are about to be written with it, or somebody reset the session just now
         epoch = row.epoch - 1 if receipt.erased else row.epoch
         stored = known.get(receipt.id)
         gone = stored is not None and stored.session_id == row.id and stored.epoch < epoch

@@ -29,7 +29,8 @@ _SYNCHRONOUS: Final = {Durability.FULL: 2, Durability.NORMAL: 1}
 #: messages that are looked up by their words
 _SAMPLE: Final = 50
 _FEW: Final = 4
-_WORD = re.compile(r"[^\W_]{3,}")
+#: a word that SQLite's tokenizer and Python see alike: plain letters and digits, with nothing unusual beside them
+_WORD = re.compile(r"(?<![^\x00-\x7f])(?<![A-Za-z0-9])[A-Za-z0-9]{3,}(?![A-Za-z0-9])(?![^\x00-\x7f])")
 
 _PRAGMAS: Final = {
     "journal_mode": "PRAGMA journal_mode",
