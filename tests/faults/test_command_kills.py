@@ -31,6 +31,7 @@ SESSIONS, IMPORTED = 2, 650
 CHANGED, CORRECTED = 5, "#5# word5 was meant here"
 WORDS: Mapping[str, tuple[str, ...]] = {
     "import": ("import", "chats.jsonl", "--user", "u"),
+    "restore": ("import", "export.jsonl"),
     "worker": ("worker", "--drain", "--timeout", "20"),
     "rebuild": ("rebuild", "s", "--user", "u", "--wait", "--timeout", "20"),
     "reset": ("reset", "--session", "s", "--user", "u", "--yes"),
@@ -58,6 +59,7 @@ _EVERY_COMMIT: _Plan = (
     ("edit", "none", (1,)),
     ("delete", "none", (1,)),
     ("retry", "none", (1,)),
+    ("restore", "none", (2,)),
 )
 #: command, model and counts for each failpoint; () for those that are reached in conversation only
 PLAN: Mapping[str, _Plan] = {
@@ -70,6 +72,7 @@ PLAN: Mapping[str, _Plan] = {
     "message.deleted": (("delete", "none", (1,)),),
     "message.edited": (("edit", "none", (1,)),),
     "reset.before_commit": (("reset", "none", (1,)),),
+    "restore.after_block": (("restore", "none", (1, 2)),),
     "session.ended": (),
     "session.numbered": (),
     "session.rebuild_queued": (("rebuild", "none", (1,)),),
@@ -120,6 +123,50 @@ def worked(nursery: Nursery, prepared: Mapping[int, Path], tmp_path_factory: pyt
     return path
 
 
+@pytest.fixture(scope="module")
+def exported(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export of what is imported elsewhere here."""
+    folder = tmp_path_factory.mktemp("exported")
+    write_chats(folder)
+    told: dict[str, Any] = {"db": str(folder / "m.db"), "folder": str(folder)}
+    nursery.run("anaphora", words=WORDS["import"], **told)
+    nursery.run("anaphora", words=["export", "export.jsonl"], **told)
+    return folder / "export.jsonl"
+
+
+@pytest.fixture
+def prepare(worked: Path, exported: Path, database: Callable[[int], Path], tmp_path: Path) -> Callable[[Case], Path]:
+    """Makes what a command works on, in the folder of the test."""
+
+    def make(case: Case) -> Path:
+        path = tmp_path / "m.db"
+        if case.command == "import":
+            write_chats(tmp_path)
+            return path
+        if case.command == "restore":
+            shutil.copy(exported, tmp_path)
+            return path
+        if case.command == "worker":
+            return database(BACKLOG)
+        assert ERASED in worked.read_bytes()
+        shutil.copy(worked, path)
+        if case.command == "retry":
+            with closing(sqlite3.connect(path)) as connection, connection:
+                changed = connection.execute("update jobs set state = 'failed' where start = 0").rowcount
+            assert changed == 1
+        return path
+
+    return make
+
+
+def write_chats(folder: Path) -> None:
+    """A file to import."""
+    with (folder / "chats.jsonl").open("w", encoding="utf-8") as lines:
+        for session in range(SESSIONS):
+            said = [{"role": "user", "content": text_of(number)} for number in range(IMPORTED)]
+            lines.write(json.dumps({"session": f"s{session}", "messages": said}) + "\n")
+
+
 def test_every_failpoint_of_the_package_is_in_the_plan() -> None:
     """A new one: say there by which command it is reached."""
     assert failpoints() == sorted(PLAN)
@@ -127,14 +174,9 @@ def test_every_failpoint_of_the_package_is_in_the_plan() -> None:
 
 @pytest.mark.parametrize("case", list(cases()), ids=str)
 def test_a_command_that_is_killed_at_a_failpoint_completes_when_it_is_run_again(
-    case: Case,
-    server: ScriptedModelServer,
-    worked: Path,
-    nursery: Nursery,
-    database: Callable[[int], Path],
-    tmp_path: Path,
+    case: Case, server: ScriptedModelServer, prepare: Callable[[Case], Path], nursery: Nursery, tmp_path: Path
 ) -> None:
-    path = prepare(case, worked, database, tmp_path)
+    path = prepare(case)
     environment = {} if case.model == "none" else environment_of(server)
     told: dict[str, Any] = {"db": str(path), "words": WORDS[case.command], "folder": str(tmp_path)}
     server.reset()
@@ -153,25 +195,6 @@ def test_a_command_that_is_killed_at_a_failpoint_completes_when_it_is_run_again(
     server.fault = None
     nursery.run("anaphora", environment=environment, **told)
     check_done(case, path)
-
-
-def prepare(case: Case, worked: Path, database: Callable[[int], Path], folder: Path) -> Path:
-    """What the command works on."""
-    if case.command == "import":
-        with (folder / "chats.jsonl").open("w", encoding="utf-8") as lines:
-            for session in range(SESSIONS):
-                said = [{"role": "user", "content": text_of(number)} for number in range(IMPORTED)]
-                lines.write(json.dumps({"session": f"s{session}", "messages": said}) + "\n")
-        return folder / "m.db"
-    if case.command == "worker":
-        return database(BACKLOG)
-    assert ERASED in worked.read_bytes()
-    path = Path(shutil.copy(worked, folder / "m.db"))
-    if case.command == "retry":
-        with closing(sqlite3.connect(path)) as connection, connection:
-            changed = connection.execute("update jobs set state = 'failed' where start = 0").rowcount
-        assert changed == 1
-    return path
 
 
 def environment_of(server: ScriptedModelServer) -> dict[str, str]:
@@ -194,7 +217,7 @@ def check_done(case: Case, path: Path) -> None:
     """The work of the command is done, once."""
     check_sound(path)
     said = [text_of(number) for number in range(BACKLOG)]
-    if case.command == "import":
+    if case.command in {"import", "restore"}:
         check_whole(path)
         for session in range(SESSIONS):
             assert log_of(path, f"s{session}") == [text_of(number) for number in range(IMPORTED)], "I7, I14"

@@ -20,13 +20,14 @@ GRACE = 5.0
 #: messages in the database that a program starts from
 BEFORE = {"library": 0, "wipe": 0, "labour": BACKLOG, "leave": BACKLOG}
 
-#: killed at in tests/faults/test_killed_changes.py
+#: killed at in tests/faults/test_killed_changes.py and tests/faults/test_command_kills.py
 ELSEWHERE = frozenset(
     {
         "ingest.appended",
         "jobs.retried",
         "message.deleted",
         "message.edited",
+        "restore.after_block",
         "session.ended",
         "session.numbered",
         "session.rebuild_queued",

@@ -102,6 +102,7 @@ async def look(chat: Session, head: int) -> None:
 
 async def found(told: Told) -> None:
     """Make one database after another, and append to each; one that cannot be made is tried again."""
+    note(f"files {open_files()}")
     for number in range(told.count):
         done = False
         while not done:
@@ -112,7 +113,12 @@ async def found(told: Told) -> None:
             except StoreError as error:
                 note(f"refused {number} {type(error).__name__} {error}")
                 await anyio.sleep(_PAUSE)
-        note(f"made {number} {len(list(Path('/proc/self/fd').iterdir()))}")
+        note(f"files {open_files()}")
+
+
+def open_files() -> int:
+    """How many descriptors this process holds."""
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 async def crammed(told: Told) -> None:

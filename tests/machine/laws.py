@@ -227,15 +227,14 @@ class Laws:
                 " and (state in ('queued', 'running') or (state = 'failed' and attempt > max_attempts))"
             )
             assert rebuild, "I9: a stale version is served, and nobody makes it again"
-        broken = [status for _, status, _ in served if status not in {"completed", "stale"}]
+        broken = [status for _, status, _, _ in served if status not in {"completed", "stale"}]
         assert not broken, f"I8: what is served stands on versions that are {broken}"
 
-    def served_chain(self) -> list[tuple[str, str, str | None]]:
-        """Id, status and model of the served version, of its base, and so on."""
+    def served_chain(self) -> list[tuple[int, str, str | None, int]]:
+        """Version, status, model and end of the served version, of its base, and so on."""
         return self.rows(
-            "with recursive chain(id, status, model, base_id) as ("
-            " select v.id, v.status, v.model, v.base_id from versions v join readers h on h.summary_id = v.id"
-            " where h.reader like 'live:%' union all"
-            " select v.id, v.status, v.model, v.base_id from versions v join chain c on v.id = c.base_id)"
-            " select id, status, model from chain"
+            "with recursive chain as ("
+            " select v.* from versions v join readers h on h.summary_id = v.id where h.reader like 'live:%' union all"
+            " select v.* from versions v join chain c on v.id = c.base_id)"
+            " select version, status, model, stop from chain"
         )

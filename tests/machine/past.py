@@ -17,7 +17,7 @@ from anaphora.domain.summaries import Summary
 
 QUERY = "what was that again?"
 #: moments that are remembered at a time
-MOST = 6
+MOST = 3
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ class Past(Talking):
     def look_back(self, place: int) -> None:
         moments = list(self.remembered)
         self._compare(*moments[place % len(moments)])
+        del self.remembered[moments[place % len(moments)]]
 
     @rule(seconds=st.sampled_from([1.0, 31.0, 400.0, -3600.0, 3600.0]))
     def time_passes(self, seconds: float) -> None:

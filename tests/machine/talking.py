@@ -100,7 +100,7 @@ class Talking(Driven):
     def _nothing_is_elided_without_a_reason(self, context: Context) -> None:
         """I1: with room for everything and a model that speaks of everything, what is elided left the window."""
         chain = self.laws.served_chain()
-        if not self.roomy or context.degraded or any(mode != "ok" for _, _, mode in chain):
+        if not self.roomy or context.degraded or any(mode != "ok" for _, _, mode, _ in chain):
             return
         start = self.database.one(
             "select v.start from readers h join versions v on v.id = h.summary_id where h.reader like 'live:%'"

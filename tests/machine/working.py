@@ -28,6 +28,8 @@ class Working(Editing, Past):
     def __init__(self) -> None:
         super().__init__()
         self.hands: list[tuple[str, Job]] = []
+        #: rebuilds that were asked for: from where, after which version, and how many had failed before
+        self.asked: list[tuple[int, int, int]] = []
 
     # -- what may happen ---------------------------------------------------------------------------------------
 
@@ -78,7 +80,10 @@ class Working(Editing, Past):
         try:
             run(sessions.rebuild(KEY, from_seq=self.log.head + 1))
         except InvalidInput:
-            run(sessions.rebuild(KEY, from_seq=self.log.head * start // 4))
+            from_seq = self.log.head * start // 4
+            if run(sessions.rebuild(KEY, from_seq=from_seq)):
+                newest = self.database.one("select coalesce(max(version), 0) from versions")
+                self.asked.append((from_seq, newest, self._failed_rebuilds()))
         else:
             raise AssertionError("a rebuild from a message that is not there")
         assert self.database.rows(
@@ -139,6 +144,7 @@ class Working(Editing, Past):
         strategy = self.subject.services.strategies.get(None)
         covered_to = self.database.one("select position from readers where reader like 'live:%'") or 0
         assert strategy.plan(row.state(covered_to)) is None, "I9: work is due that nobody queued"
+        self._what_was_asked_for_was_made()
         chain = self.laws.served_chain()
         assert not chain or chain[0][1] == "completed", "I9: what is served is stale for ever"
         context = self.subject.context(1_000_000)
@@ -154,6 +160,22 @@ class Working(Editing, Past):
         self.catch_up()
         self.laws.check(self.log)
         super().at_the_end()
+
+    def was_reset(self, gone: int) -> None:
+        super().was_reset(gone)
+        self.asked.clear()
+
+    def _what_was_asked_for_was_made(self) -> None:
+        """After a rebuild nothing that is served was made before it of the messages from there on."""
+        for from_seq, newest, failed in self.asked:
+            if failed == self._failed_rebuilds():
+                left = [v for v, _, _, stop in self.laws.served_chain() if v <= newest and stop > from_seq]
+                assert not left, f"a rebuild from {from_seq} left versions {left}"
+                self.seen["rebuilt"] += 1
+        self.asked.clear()
+
+    def _failed_rebuilds(self) -> int:
+        return int(self.database.one("select count(*) from work where kind = 'rebuild' and state = 'failed'"))
 
     def _claims(self, name: str) -> Job | None:
         """A worker gets a job if there is one to be had; if there is none, more is said."""

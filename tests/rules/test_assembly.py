@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -17,16 +19,19 @@ from anaphora.domain.messages import Role
 from anaphora.domain.summaries import Point
 from anaphora.domain.wire import PromptMessage, SectionName
 from anaphora.errors import BudgetTooSmall
-from anaphora.rules.assembly import assemble
+from anaphora.rules.assembly import assemble, fixed_tokens
 from anaphora.rules.memory_block import delimiter
 from anaphora.rules.tokens import MESSAGE_OVERHEAD
 
 texts = st.one_of(st.text(max_size=40), st.integers(0, 30_000).map(lambda n: "word " * (n // 5)))
 
 
-@given(st.lists(texts, max_size=30), st.integers(64, 3000), st.text(max_size=5000))
-def test_the_prompt_never_costs_more_than_its_budget(contents: list[str], budget: int, query: str) -> None:
-    found = material([message(n, text) for n, text in enumerate(contents)], query=query)
+@given(st.lists(texts, max_size=30), st.integers(64, 3000), st.text(max_size=5000), st.text(max_size=400))
+def test_the_prompt_never_costs_more_than_its_budget(
+    contents: list[str], beside: int, query: str, instructions: str
+) -> None:
+    found = material([message(n, text) for n, text in enumerate(contents)], query=query, instructions=instructions)
+    budget = fixed_tokens(instructions, 10_000, count) + beside
     context = assemble(found, budget, count)
     assert context.tokens <= budget
     check_costs(context)
@@ -99,7 +104,7 @@ def test_a_query_stands_whole_while_it_fits_and_is_cut_visibly_when_it_does_not(
 
 
 @pytest.mark.parametrize("budget", [64, 65, 80, 100, 200])
-@pytest.mark.parametrize("name", [None, "Ann"])
+@pytest.mark.parametrize("name", [None, "Ann", "Ann of Green"])
 def test_however_small_the_budget_the_newest_message_stands_at_least_in_part(budget: int, name: str | None) -> None:
     messages = [message(n, "word " * 500, name=name) for n in range(3)]
     context = assemble(material(messages, query=None), budget, count)
@@ -157,19 +162,37 @@ def test_an_oversize_message_is_cut_visibly_in_the_context_only() -> None:
     assert len(long.content) > 100_000
 
 
-def test_oversize_messages_are_cut_to_a_third_so_that_others_fit_too() -> None:
-    calls = call(0, 1)[0].parts
+def asking(size: int) -> tuple[Mapping[str, Any], ...]:
+    """A call that says so many characters."""
+    return ({"type": "tool_call", "id": "c1", "name": "look", "arguments": {"q": "x" * size}},)
+
+
+@pytest.mark.parametrize("budget", range(600, 660, 3))
+def test_oversize_messages_are_cut_to_a_third_so_that_others_fit_too(budget: int) -> None:
+    """Whatever stands beside their text: a name, or a call."""
     messages = [
-        message(0, "word " * 400, name="Ann"),
-        message(1, "word " * 400, Role.ASSISTANT, calls),
-        message(2, "word " * 400),
+        message(0, "word " * 800, name="Ann of Green Gables, Prince Edward Island" * 2),
+        message(1, "word " * 800, Role.ASSISTANT, asking(200)),
+        message(2, "word " * 800),
     ]
-    context = assemble(material(messages, query=None), 300, count)
+    context = assemble(material(messages, query=None), budget, count)
     shown = shown_of(context)
     assert {seq: m.shortened for seq, m in shown.items()} == {0: True, 1: True, 2: True}
-    assert all(60 < m.tokens <= 100 for m in shown.values())
-    assert (shown[0].name, shown[1].parts) == ("Ann", calls)
+    assert all(budget // 4 < m.tokens <= budget // 3 for m in shown.values())
+    assert (shown[0].name, shown[1].parts) == (messages[0].name, messages[1].parts)
     check_costs(context)
+
+
+@given(st.integers(64, 1200), st.integers(0, 1000), st.integers(0, 4000))
+def test_a_cut_is_always_visible(budget: int, call_size: int, length: int) -> None:
+    """Where the calls of a message leave no room for a part of its text with a mark, it stands whole or not at all."""
+    messages = [message(0, "hm"), message(1, "w" * length, Role.ASSISTANT, asking(call_size)), message(2, "so?")]
+    context = assemble(material(messages, query=None), budget, count)
+    for shown in shown_of(context).values():
+        stored = messages[shown.seq or 0]
+        assert shown.content == stored.content if not shown.shortened else "left out" in shown.content
+    check_costs(context)
+    assert context.tokens <= budget
 
 
 def test_a_message_of_at_most_a_third_is_not_cut_and_a_larger_one_only_if_the_rest_would_not_fit() -> None:

@@ -20,6 +20,7 @@ POINTS = (
 
 
 def facts(line: Line) -> tuple[SectionName | None, str, tuple[int, int] | None, int]:
+    assert line.included is (line.section is not None)
     return line.section, line.source, (line.range.start, line.range.stop) if line.range else None, line.tokens
 
 

@@ -5,89 +5,52 @@ On one connection, transaction by transaction: what a database does with many at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
-from tests.storage.bench import LEASE, NOW, after, fence_of, key_of, never, new_id
+from tests.storage.bench import LEASE, NOW, after, new_id
+from tests.storage.job_changes import (
+    CHANGES,
+    DONE,
+    FAILED,
+    JOB,
+    QUEUED,
+    REBUILD,
+    REFUSED,
+    RUNNING,
+    WAKES,
+    brought_to,
+    claimed,
+    found,
+    in_memory,
+    job_of,
+    others,
+    plan_beside,
+    planned,
+    put,
+    session,
+    taken,
+    unit_of,
+)
 
-from anaphora.bootstrap.system import system_randomness
-from anaphora.domain.jobs import Fence, Job, JobKind, JobState
-from anaphora.domain.keys import SeqRange, SessionKey
-from anaphora.ports.store import SessionRow
+from anaphora.domain.jobs import Job, JobState
 from anaphora.storage import tables
-from anaphora.storage.policy import AppendPolicy
-from anaphora.storage.sqlite.engine import Database, Durability
-from anaphora.storage.sqlite.search import FtsWords
 from anaphora.storage.unit import SqlUnit
-
-SUMMARISE, REBUILD = JobKind.SUMMARISE, JobKind.REBUILD
-QUEUED, RUNNING, DONE, FAILED = JobState.QUEUED, JobState.RUNNING, JobState.DONE, JobState.FAILED
 
 
 @pytest.fixture
 def connection() -> Iterator[sa.Connection]:
-    """An empty database in memory, in a transaction."""
-    database = Database(path=None, durability=Durability.NORMAL, read_only=False)
-    with closing(database.writer(timeout=1)) as connection:
-        tables.metadata.create_all(connection)
+    with in_memory() as connection:
         yield connection
 
 
 @pytest.fixture
 def unit(connection: sa.Connection) -> SqlUnit:
-    policy = AppendPolicy(planner=never, reader_of=lambda name: f"live:{name}", randomness=system_randomness)
-    return SqlUnit(connection, FtsWords(connection), policy)
-
-
-def session(unit: SqlUnit, name: str = "s1", tenant: str = "t") -> SessionRow:
-    key: SessionKey = key_of(session=name, tenant=tenant)
-    return unit.sessions.create(key, session_id=new_id(), strategy=None, subject=None, now=NOW)
-
-
-def planned(
-    unit: SqlUnit,
-    row: SessionRow,
-    kind: JobKind = SUMMARISE,
-    *,
-    run_at: datetime = NOW,
-    now: datetime = NOW,
-    job_id: UUID | None = None,
-) -> Job:
-    job_id = job_id or new_id()
-    assert unit.jobs.plan(row, kind, job_id=job_id, run_at=run_at, now=now, max_attempts=3)
-    return job_of(unit, job_id, row.key.tenant)
-
-
-def job_of(unit: SqlUnit, job_id: UUID, tenant: str = "t") -> Job:
-    (job,) = (job for job in unit.jobs.list(tenant) if job.id == job_id)
-    return job
-
-
-def claimed(unit: SqlUnit, job: Job, *, owner: str = "w1", now: datetime = NOW) -> Job | None:
-    return unit.jobs.claim(job.tenant, job.id, owner=owner, now=now, lease_seconds=LEASE)
-
-
-def taken(unit: SqlUnit, job: Job) -> Fence:
-    found = claimed(unit, job)
-    assert found is not None
-    return fence_of(found)
-
-
-def found(unit: SqlUnit, *, now: datetime = NOW, limit: int = 99) -> list[UUID]:
-    rows = unit.jobs.candidates(now=now, lease_seconds=LEASE, with_model=True, limit=limit)
-    return [job_id for _, job_id in rows]
-
-
-def put(connection: sa.Connection, job: Job, **values: object) -> None:
-    """Change a row behind the back of the store."""
-    change = sa.update(tables.jobs).where(tables.jobs.c.id == job.id).values(**values)
-    assert connection.execute(change).rowcount == 1
+    return unit_of(connection)
 
 
 @pytest.mark.parametrize(
@@ -160,124 +123,6 @@ def test_what_waited_longest_comes_first_and_of_each_tenant_one_before_anybodys_
     assert [tenant for tenant, _ in rows] == [name[0] for name in order]
 
 
-def others(unit: SqlUnit) -> dict[str, Job]:
-    """Jobs that are none of anybody's business: another of the session, others of the tenant, and of another one."""
-    row = session(unit, "s1")
-    jobs = {
-        "of another kind": planned(unit, row, REBUILD),
-        "of another session": planned(unit, session(unit, "s2")),
-        "of another tenant": planned(unit, session(unit, "s1", "t2")),
-        "running": planned(unit, session(unit, "s3")),
-        "failed": planned(unit, session(unit, "s4")),
-        "done": planned(unit, session(unit, "s5")),
-    }
-    taken(unit, jobs["running"])
-    assert unit.jobs.fail(taken(unit, jobs["failed"]), reason="no", now=NOW)
-    unit.jobs.finish(taken(unit, jobs["done"]), now=NOW)
-    return {name: job_of(unit, job.id, job.tenant) for name, job in jobs.items()}
-
-
-def plan_beside(unit: SqlUnit, fence: Fence, now: datetime) -> bool:
-    """Whether a job is planned beside this one."""
-    row = unit.sessions.get(fence.tenant, fence.session_id)
-    assert row is not None
-    return unit.jobs.plan(row, SUMMARISE, job_id=new_id(), run_at=now, now=now, max_attempts=3)
-
-
-def retry(unit: SqlUnit, fence: Fence, now: datetime) -> bool:
-    return unit.jobs.retry_failed(fence.tenant, job_id=fence.job_id, now=now) > 0
-
-
-def pull(unit: SqlUnit, fence: Fence, now: datetime) -> bool:
-    return unit.jobs.pull_forward(fence.tenant, SUMMARISE, now=now, limit=9) > 0
-
-
-def claim_again(unit: SqlUnit, fence: Fence, now: datetime) -> bool:
-    return unit.jobs.claim(fence.tenant, fence.job_id, owner="w2", now=now, lease_seconds=30) is not None
-
-
-FREE = {"lease_owner": None, "lease_until": None}
-Change = Callable[[SqlUnit, Fence, datetime], bool]
-#: what is done to a job in a state; what it answers; and what of the job is another thing then, beside its last change
-CHANGES: dict[str, tuple[JobState, Change, bool, dict[str, Any]]] = {
-    "taken over": (
-        RUNNING,
-        claim_again,
-        True,
-        {"attempt": 2, "lease_owner": "w2", "lease_until": after(LEASE + 30), "rearm": False},
-    ),
-    "sized": (
-        RUNNING,
-        lambda unit, fence, now: unit.jobs.set_range(fence, SeqRange(1, 4), now=now),
-        True,
-        {"range": SeqRange(1, 4)},
-    ),
-    "alive": (
-        RUNNING,
-        lambda unit, fence, now: unit.jobs.heartbeat(fence, now=now, lease_seconds=30),
-        True,
-        {"lease_until": after(LEASE + 30)},
-    ),
-    "finished": (RUNNING, lambda unit, fence, now: unit.jobs.finish(fence, now=now), True, {"state": DONE, **FREE}),
-    "put back": (
-        RUNNING,
-        lambda unit, fence, now: unit.jobs.retry_later(fence, run_at=after(999), reason="busy", now=now),
-        True,
-        {"state": QUEUED, "run_at": after(999), "reason": "busy", "rearm": False, **FREE},
-    ),
-    "released": (
-        RUNNING,
-        lambda unit, fence, now: unit.jobs.release(fence, now=now),
-        True,
-        {"state": QUEUED, "run_at": after(LEASE), "attempt": 0, "rearm": False, **FREE},
-    ),
-    "given up": (
-        RUNNING,
-        lambda unit, fence, now: unit.jobs.fail(fence, reason="no", now=now),
-        True,
-        {"state": FAILED, "reason": "no", **FREE},
-    ),
-    "withdrawn while it runs": (
-        RUNNING,
-        lambda unit, fence, now: unit.jobs.withdraw(fence.tenant, fence.job_id, now=now),
-        True,
-        {"state": DONE, "reason": "its messages changed", **FREE},
-    ),
-    "withdrawn while it waits": (
-        QUEUED,
-        lambda unit, fence, now: unit.jobs.withdraw(fence.tenant, fence.job_id, now=now),
-        True,
-        {"state": DONE, "reason": "its messages changed"},
-    ),
-    "pulled forward": (QUEUED, pull, True, {"run_at": after(LEASE)}),
-    "tried again": (FAILED, retry, True, {"state": QUEUED, "attempt": 0, "run_at": after(LEASE), "rearm": False}),
-}
-#: what a job in a state is proof against
-REFUSED: dict[str, tuple[JobState, Change]] = {
-    "withdrawn when it is done": (DONE, CHANGES["withdrawn while it waits"][1]),
-    "withdrawn when it failed": (FAILED, CHANGES["withdrawn while it waits"][1]),
-    "planned beside a queued one": (QUEUED, plan_beside),
-    "pulled forward while it runs": (RUNNING, pull),
-    "pulled forward when it failed": (FAILED, pull),
-    "tried again when it is done": (DONE, retry),
-    "tried again while it runs": (RUNNING, retry),
-    "tried again while it waits": (QUEUED, retry),
-    **{f"{name}, when it was put back": (QUEUED, CHANGES[name][1]) for name in ("sized", "alive", "finished")},
-    **{f"{name}, when it is done": (DONE, CHANGES[name][1]) for name in ("put back", "released", "given up")},
-}
-
-
-def brought_to(unit: SqlUnit, connection: sa.Connection, state: JobState) -> tuple[Job, Fence]:
-    """A job in this state, with as many marks of an eventful life as it can have; and the fence of its last claim."""
-    job = planned(unit, session(unit), run_at=after(LEASE + 9))
-    put(connection, job, run_at=NOW)
-    fence = taken(unit, job)
-    put(connection, job, state=state.value, run_at=after(LEASE + 9), rearm=True, reason="before", start=0, stop=2)
-    if state is not RUNNING:
-        put(connection, job, **FREE)
-    return job_of(unit, job.id), fence
-
-
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_of_a_job_changes_what_it_should_and_nothing_else(
     unit: SqlUnit, connection: sa.Connection, name: str
@@ -302,7 +147,7 @@ def test_what_cannot_happen_to_a_job_changes_nothing(unit: SqlUnit, connection: 
 
 def test_a_running_job_beside_which_another_is_wanted_looks_again_and_others_do_not(unit: SqlUnit) -> None:
     bystanders = others(unit)
-    job = planned(unit, session(unit))
+    job = planned(unit, session(unit), job_id=JOB)
     fence = taken(unit, job)
     before = job_of(unit, job.id)
     assert [plan_beside(unit, fence, after(1)) for _ in range(2)] == [False, False]
@@ -318,13 +163,15 @@ def test_a_job_without_anything_new_ends_without_looking_again(unit: SqlUnit) ->
 @pytest.mark.parametrize("part", ["tenant", "job_id", "session_id", "owner", "attempt", "epoch"])
 def test_a_fence_of_which_one_part_is_anothers_holds_nothing(unit: SqlUnit, part: str) -> None:
     other = taken(unit, planned(unit, session(unit, "s2", "t2")))
-    right = taken(unit, planned(unit, session(unit)))
+    bystanders = others(unit)
+    right = taken(unit, planned(unit, session(unit), job_id=JOB))
     anothers: dict[str, Any] = {part: {"owner": "w2", "attempt": 2, "epoch": 1}.get(part, getattr(other, part))}
     wrong = replace(right, **anothers)
     assert unit.jobs.holds(right)
     assert not unit.jobs.holds(wrong)
     assert not any(CHANGES[name][1](unit, wrong, NOW) for name in ("sized", "alive", "put back", "released"))
     assert unit.jobs.holds(right)
+    assert {key: job_of(unit, one.id, one.tenant) for key, one in bystanders.items()} == bystanders
 
 
 def test_a_fence_from_before_an_erasure_holds_nothing_though_the_job_was_not_told(
@@ -336,3 +183,92 @@ def test_a_fence_from_before_an_erasure_holds_nothing_though_the_job_was_not_tol
     assert not unit.jobs.holds(fence)
     connection.execute(sa.update(tables.sessions).values(epoch=0))
     assert unit.jobs.holds(fence)
+
+
+def test_a_job_needs_a_model_only_if_it_says_so(unit: SqlUnit) -> None:
+    """I17: who has no model finds, and counts, what needs none."""
+    without = planned(unit, session(unit, "s1"))
+    needing = planned(unit, session(unit, "s2"), needs_model=True)
+    assert (without.needs_model, needing.needs_model) == (False, True)
+    for with_model, jobs in ((False, [without]), (True, [without, needing])):
+        rows = unit.jobs.candidates(now=NOW, lease_seconds=LEASE, with_model=with_model, limit=9)
+        assert {job_id for _, job_id in rows} == {job.id for job in jobs}
+        assert unit.jobs.due_count(now=NOW, with_model=with_model) == len(jobs)
+
+
+@pytest.mark.parametrize(
+    ("state", "run_at", "updated_at", "counts"),
+    [
+        (QUEUED, 0, 0, True),
+        (QUEUED, 0.001, 0, False),
+        (QUEUED, 9, 0.001, True),
+        (RUNNING, 9, 0, True),
+        (DONE, -9, 0, False),
+        (FAILED, -9, 0, False),
+    ],
+)
+def test_a_job_counts_as_due_while_it_runs_and_from_its_time_on(
+    unit: SqlUnit, connection: sa.Connection, *, state: JobState, run_at: float, updated_at: float, counts: bool
+) -> None:
+    job, _ = brought_to(unit, connection, state)
+    put(connection, job, run_at=after(run_at), updated_at=after(updated_at))
+    assert unit.jobs.due_count(now=NOW, with_model=True) == int(counts)
+    assert unit.jobs.due_count(now=None, with_model=True) == int(state in {QUEUED, RUNNING})
+
+
+def test_what_comes_next_is_pulled_forward_first(unit: SqlUnit) -> None:
+    ids = sorted(new_id() for _ in range(4))
+    later, twin, soon, first = (
+        planned(unit, session(unit, f"s{at}"), REBUILD, run_at=after(run_at), job_id=job_id)
+        for at, (run_at, job_id) in enumerate([(90, ids[0]), (50, ids[3]), (50, ids[2]), (40, ids[1])])
+    )
+    assert unit.jobs.pull_forward("t", REBUILD, now=after(1), limit=2) == 2
+    waiting = {job.id for job in (later, twin, soon, first) if job_of(unit, job.id).run_at > after(1)}
+    assert waiting == {later.id, twin.id}
+
+
+def test_a_failed_job_is_tried_again_beside_newer_ones_that_are_done(unit: SqlUnit) -> None:
+    older, newer = sorted([new_id(), new_id()])
+    failed, done = planned_and_over(unit, job_id=older, well=False), planned_and_over(unit, job_id=newer, well=True)
+    assert unit.jobs.retry_failed("t", job_id=None, now=NOW) == 1
+    assert job_of(unit, failed.id).state is QUEUED
+    assert job_of(unit, done.id).state is DONE
+
+
+def planned_and_over(unit: SqlUnit, *, well: bool, job_id: UUID | None = None) -> Job:
+    job = planned(unit, session(unit), job_id=job_id)
+    fence = taken(unit, job)
+    assert unit.jobs.finish(fence, now=NOW) is False if well else unit.jobs.fail(fence, reason="no", now=NOW)
+    return job
+
+
+@pytest.mark.parametrize("running", [False, True])
+@pytest.mark.parametrize("named", [False, True])
+def test_no_failed_job_is_tried_again_beside_a_live_one(unit: SqlUnit, *, named: bool, running: bool) -> None:
+    """I4: not even when it is named."""
+    failed = planned_and_over(unit, well=False)
+    live = planned(unit, session(unit))
+    if running:
+        taken(unit, live)
+    assert unit.jobs.retry_failed("t", job_id=failed.id if named else None, now=NOW) == 0
+    assert job_of(unit, failed.id).state is FAILED
+
+
+def test_an_older_failure_is_tried_again_when_it_is_named(unit: SqlUnit) -> None:
+    older, newer = (planned_and_over(unit, well=False, job_id=job_id) for job_id in sorted([new_id(), new_id()]))
+    assert unit.jobs.retry_failed("t", job_id=older.id, now=NOW) == 1
+    assert (job_of(unit, older.id).state, job_of(unit, newer.id).state) == (QUEUED, FAILED)
+
+
+@pytest.mark.parametrize("name", WAKES)
+def test_workers_are_woken_when_there_may_be_something_to_claim(
+    unit: SqlUnit, connection: sa.Connection, name: str
+) -> None:
+    state, change, wakes = WAKES[name]
+    _, fence = brought_to(unit, connection, state or DONE)
+    for already in (False, True):
+        with connection.begin_nested() as attempt:
+            unit.effects.planned = already
+            change(unit, fence, after(LEASE))
+            assert unit.effects.planned is (wakes or already), "what was planned before is still there"
+            attempt.rollback()
