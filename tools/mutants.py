@@ -9,7 +9,8 @@ Everything happens in a copy of the project in a temporary folder.
     python tools/mutants.py --list               their names
     python tools/mutants.py --keep FOLDER        work there and leave it behind, for `mutmut browse`
 
-Ends with 1 when in one of the modules fewer changes were noticed than should be.
+What survives is shown, with the reason if mutants_explained.toml has one. Ends with 1 when in one of the modules fewer
+changes were noticed than should be.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import tomllib
 import venv
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -59,6 +61,8 @@ TESTS = {
     "strategies/sliding_window.py": DECISIONS,
     "storage/jobs.py": CLAIMS,
 }
+#: for each module: a piece of a change, and why no test can notice it or should
+EXPLAINED = ROOT / "tools" / "mutants_explained.toml"
 #: what a test run needs beside the code
 COPIED = ("src", "tests", "pyproject.toml")
 #: the first example that fails is enough, however large it is
@@ -163,12 +167,14 @@ class Workshop:
         original = path.read_text(encoding="utf-8")
         changes = list(changed(original))
         survivors = []
-        for what, text in changes:
-            path.write_text(text, encoding="utf-8")
-            show(f"{module}: {what}")
-            if self._passes(tests):
-                survivors.append(what)
-        path.write_text(original, encoding="utf-8")
+        try:
+            for what, text in changes:
+                path.write_text(text, encoding="utf-8")
+                show(f"{module}: {what}")
+                if self._passes(tests):
+                    survivors.append(what)
+        finally:
+            path.write_text(original, encoding="utf-8")
         return Tally(total=len(changes), survivors=survivors)
 
     def check(self, tests: Sequence[str]) -> None:
@@ -303,14 +309,20 @@ def show(line: str) -> None:
 
 
 def report(found: Iterable[tuple[str, Tally]]) -> int:
-    """Print the figures and what survived; 1 when somewhere too much did."""
+    """Print what survived and the figures; 1 when somewhere too much did."""
+    reasons: dict[str, dict[str, str]] = tomllib.loads(EXPLAINED.read_text(encoding="utf-8"))
     rows = list(found)
+    known = dict.fromkeys((name for name, _ in rows), 0)
     for name, tally in rows:
+        pieces = reasons.get(name.partition(",")[0], {})
         for survivor in tally.survivors:
-            print(f"\n{name}: nobody noticed\n{survivor}")
-    print(f"\n{'module':<44}{'noticed':>8}{'of':>6}{'%':>8}")
+            why = next((why for piece, why in pieces.items() if piece in survivor), None)
+            known[name] += why is not None
+            print(f"\n{name}: nobody noticed{'' if why is None else f', because {why}'}\n{survivor}")
+    print(f"\n{'module':<52}{'noticed':>8}{'of':>6}{'%':>8}{'explained':>11}{'not':>5}")
     for name, tally in rows:
-        print(f"{name:<44}{tally.killed:>8}{tally.total:>6}{tally.share:>8.1f}")
+        rest = len(tally.survivors) - known[name]
+        print(f"{name:<52}{tally.killed:>8}{tally.total:>6}{tally.share:>8.1f}{known[name]:>11}{rest:>5}")
     return int(any(tally.share < ENOUGH for _, tally in rows))
 
 

@@ -192,7 +192,7 @@ async def lists(told: Told) -> None:
                     group.start_soon(_put, chats[name], name, f"{told.writer}.{number}")
             name = chance.choice(list(chats))
             await chance.choice((read, glimpse))(chats[name], name)
-            await anyio.sleep(chance.uniform(0, 0.2))  # a read takes at most a thousand
+            await anyio.sleep(chance.uniform(0, 0.3))  # so that no list gets longer than one read takes
 
 
 async def _put(chat: Session, name: str, value: str) -> None:

@@ -197,7 +197,6 @@ def test_a_job_whose_result_the_disk_does_not_take_is_done_when_it_does(
         go.touch()
         assert nursery.reap(child) == 0, child.errors()
     assert trace.failed("EIO") > 0, "hollow run: no call failed"
-    print(rows(path, "select kind, state, attempt, start, stop, reason from jobs"))
     nursery.run("labour", db=str(path))
     check_settled(path, refused=True)
 

@@ -25,7 +25,7 @@ CI = range(20)
 DEEP = range(1000, 1200)
 
 
-def run(machine: type[CoverageMachine], seeds: Iterable[int]) -> None:
+def check(machine: type[CoverageMachine], seeds: Iterable[int]) -> None:
     """Ten runs for each seed."""
     for number in seeds:
         try:
@@ -82,17 +82,17 @@ class Seed004Machine(CoverageMachine):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("machine", MACHINES)
 def test_nothing_is_ever_silently_forgotten(machine: type[Working]) -> None:
-    run(machine, CI)
+    check(machine, CI)
 
 
 @pytest.mark.deep
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("machine", MACHINES)
 def test_nothing_is_forgotten_in_thousands_of_runs(machine: type[Working]) -> None:
-    run(machine, DEEP)
+    check(machine, DEEP)
 
 
 @pytest.mark.parametrize("machine", [Seed000Machine, Seed004Machine])
 def test_the_seeds_own_algorithms_fail_the_same_machine(machine: type[CoverageMachine]) -> None:
     with pytest.raises(AssertionError, match="are nowhere"):
-        run(machine, CI)
+        check(machine, CI)

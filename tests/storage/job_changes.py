@@ -39,10 +39,17 @@ def unit_of(connection: sa.Connection) -> SqlUnit:
     return SqlUnit(connection, FtsWords(connection), policy)
 
 
-def session(unit: SqlUnit, name: str = "s1", tenant: str = "t", *, session_id: UUID | None = None) -> SessionRow:
+def session(
+    unit: SqlUnit,
+    name: str = "s1",
+    tenant: str = "t",
+    *,
+    session_id: UUID | None = None,
+    strategy: str | None = None,
+) -> SessionRow:
     """The session of this name, made if it is not there."""
     key: SessionKey = key_of(session=name, tenant=tenant)
-    return unit.sessions.create(key, session_id=session_id or new_id(), strategy=None, subject=None, now=NOW)
+    return unit.sessions.create(key, session_id=session_id or new_id(), strategy=strategy, subject=None, now=NOW)
 
 
 def planned(

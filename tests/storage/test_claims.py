@@ -5,6 +5,7 @@ On one connection, transaction by transaction: what a database does with many at
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
-from tests.storage.bench import LEASE, NOW, after, new_id
+from tests.storage.bench import LEASE, NOW, after, always, new_id
 from tests.storage.job_changes import (
     CHANGES,
     DONE,
@@ -22,6 +23,7 @@ from tests.storage.job_changes import (
     REBUILD,
     REFUSED,
     RUNNING,
+    SUMMARISE,
     WAKES,
     brought_to,
     claimed,
@@ -38,6 +40,8 @@ from tests.storage.job_changes import (
 )
 
 from anaphora.domain.jobs import Job, JobState
+from anaphora.domain.plans import State
+from anaphora.ports.store import Head
 from anaphora.storage import tables
 from anaphora.storage.unit import SqlUnit
 
@@ -272,3 +276,81 @@ def test_workers_are_woken_when_there_may_be_something_to_claim(
             change(unit, fence, after(LEASE))
             assert unit.effects.planned is (wakes or already), "what was planned before is still there"
             attempt.rollback()
+
+
+def test_a_session_that_was_never_summarised_is_planned_from_its_first_message(unit: SqlUnit) -> None:
+    """And each other one from where the live reader of its own strategy stands."""
+    made = session(unit, "never"), session(unit, "once"), session(unit, "other", strategy="other")
+    rows = [replace(row, head=10) for row in made]
+    for reader, row, position in (("live:None", rows[1], 4), ("live:other", rows[2], 7), ("live:other", rows[1], 9)):
+        assert unit.summaries.move_head(row, reader, old=Head(), new=Head(position=position), now=NOW)
+    seen: list[tuple[str | None, int]] = []
+
+    def planner(strategy: str | None, state: State, /) -> bool:
+        seen.append((strategy, state.covered_to))
+        return strategy == "other"
+
+    unit.jobs.plan_due(rows, planner)
+    assert seen == [(None, 0), (None, 4), ("other", 7)]
+    (job,) = unit.jobs.list("t")
+    assert (job.session_id, job.kind, job.state, job.attempt) == (rows[2].id, SUMMARISE, QUEUED, 0)
+    assert (job.run_at, job.created_at, job.needs_model) == (NOW, NOW, False)
+
+
+def test_who_plans_what_somebody_else_plans_at_that_moment_has_the_others_job_look_again(
+    unit: SqlUnit, connection: sa.Connection
+) -> None:
+    """I4, I9: it may run already, and may have missed what this one has written."""
+    raced, fresh, beside = (session(unit, name) for name in ("raced", "fresh", "beside"))
+    running, untold = planned(unit, raced, REBUILD), planned(unit, beside)
+    for job in (running, untold):
+        taken(unit, job)
+    races: list[str] = []
+
+    @sa.event.listens_for(connection, "before_cursor_execute")
+    def somebody_else(_connection: object, cursor: Any, statement: str, *_: object) -> None:
+        """Between the look at the live jobs and the new ones, the running job turns out to be of this kind."""
+        if statement.startswith("INSERT INTO jobs"):
+            races.append(statement)
+            cursor.execute("UPDATE jobs SET kind = 'summarise' WHERE kind = 'rebuild'")
+
+    unit.jobs.plan_due([raced, fresh], always)
+    assert len(races) == 1
+    jobs = {job.session_id: (job.state, job.rearm) for job in unit.jobs.list("t")}
+    assert jobs == {raced.id: (RUNNING, True), fresh.id: (QUEUED, False), beside.id: (RUNNING, False)}
+    assert job_of(unit, untold.id).rearm is False
+
+
+def test_who_asks_for_work_that_is_in_hand_finds_that_in_the_log(
+    unit: SqlUnit, caplog: pytest.LogCaptureFixture
+) -> None:
+    row = session(unit)
+    planned(unit, row)
+    with caplog.at_level(logging.DEBUG, logger="anaphora"):
+        assert not unit.jobs.plan(row, SUMMARISE, job_id=new_id(), run_at=NOW, now=NOW, max_attempts=3)
+    (record,) = caplog.records
+    assert record.getMessage() == f"A summarise job is in progress already for {row.id}"
+    assert (
+        vars(record).items() >= {"event": "already_in_progress", "session_id": str(row.id), "kind": "summarise"}.items()
+    )
+
+
+def test_running_jobs_take_no_place_among_those_that_are_pulled_forward(
+    unit: SqlUnit, connection: sa.Connection
+) -> None:
+    running = planned(unit, session(unit, "s1"), REBUILD)
+    taken(unit, running)
+    put(connection, running, run_at=after(40))
+    waiting = planned(unit, session(unit, "s2"), REBUILD, run_at=after(50))
+    assert unit.jobs.pull_forward("t", REBUILD, now=after(1), limit=1) == 1
+    assert [job_of(unit, job.id).run_at for job in (running, waiting)] == [after(40), after(1)]
+
+
+def test_jobs_are_listed_from_the_newest_and_those_of_one_moment_from_the_last_id(
+    unit: SqlUnit, connection: sa.Connection
+) -> None:
+    ids = sorted(new_id() for _ in range(3))
+    made = [planned(unit, session(unit, f"s{at}"), job_id=ids[at]) for at in (1, 0, 2)]
+    put(connection, made[0], created_at=after(5))
+    assert [job.id for job in unit.jobs.list("t")] == [ids[1], ids[2], ids[0]]
+    assert [job.id for job in unit.jobs.list("t", limit=2)] == [ids[1], ids[2]]

@@ -144,7 +144,11 @@ def _provenance() -> Law:
         sa.select(summaries.c.id, sa.func.max(sa.case(ranks, value=messages.c.trust)).label("worst"))
         .join(heads, (heads.c.tenant_id == summaries.c.tenant_id) & (heads.c.summary_id == summaries.c.id))
         .join(messages, same_session(messages, summaries))
-        .where(messages.c.seq >= summaries.c.start, messages.c.seq < summaries.c.stop)
+        .where(
+            messages.c.seq >= summaries.c.start,
+            messages.c.seq < summaries.c.stop,
+            sa.not_(messages.c.deleted),  # what was deleted before a version was made is nothing that it was made of
+        )
         .group_by(summaries.c.tenant_id, summaries.c.id)
         .subquery()
     )

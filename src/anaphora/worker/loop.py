@@ -168,7 +168,8 @@ class Worker:
             log.error("Job %s failed unexpectedly: %s at %s", *what, extra={"event": "job_crashed"})
         reason = reason[:_MAX_REASON]
         now = self.clock.now()
-        if job.attempt >= job.max_attempts:
+        # a store that fails says nothing about the job: that is tried again for as long as it takes
+        if job.attempt >= job.max_attempts and not isinstance(error, StoreError):
             await self.store.write(lambda unit: self._give_up(unit, job, fence, reason))
             self.failpoint("worker.failed")
             _status(job, JobState.FAILED)
