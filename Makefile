@@ -17,7 +17,7 @@ ifeq ($(strip $(HOME)),)
 unexport HOME
 endif
 
-.PHONY: help demo test check lock test-models test-faults test-deep bench clean \
+.PHONY: help demo test check lock test-models test-faults test-deep mutants bench clean \
 	check-format check-lint check-types check-layers check-size check-lock
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo "make test-models  tests against a small real model server on this machine"
 	@echo "make test-faults  tests that kill processes at named points"
 	@echo "make test-deep    long random runs"
+	@echo "make mutants      break the code on purpose and see whether the tests notice (ARGS=\"coverage\" for a part)"
 	@echo "make bench        the benchmarks, about a quarter of an hour (ARGS=\"append --quick\" for some of them)"
 	@echo "make lock         pin the dependencies anew after a change of pyproject.toml (UPGRADE=1: newest releases)"
 	@echo "make clean        remove .venv and the caches"
@@ -69,6 +70,9 @@ test-faults: $(INSTALLED)
 
 test-deep: $(INSTALLED)
 	HYPOTHESIS_PROFILE=deep $(PYTEST) -n $(WORKERS) -m deep $(ARGS)
+
+mutants: $(INSTALLED)
+	$(BIN)/python tools/mutants.py $(ARGS)
 
 bench: $(INSTALLED)
 	$(BIN)/anaphora bench $(ARGS)

@@ -22,6 +22,8 @@ def window_start(state: State, *, stop: int, size: int) -> int:
     earliest = max(0, stop - size)
     if earliest == 0:
         return 0
+    if state.turn_starts and stop <= state.turn_starts[0]:  # before all turns that are remembered
+        return earliest
     for start in state.turn_starts:
         if earliest <= start < stop:
             return start
