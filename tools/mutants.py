@@ -73,6 +73,8 @@ settings.register_profile("mutants", derandomize=True, deadline=None, phases=[Ph
 """
 #: exit codes of pytest under mutmut that mean that nobody noticed: all passed, or no test came by
 SURVIVED = (0, 5, 33)
+#: how many times as long as usual tests may take before a change counts as noticed: a busy machine is no reason
+SLOWER = 60
 #: seconds that one changed statement may keep the tests busy
 PATIENCE = 300
 
@@ -155,6 +157,7 @@ class Workshop:
             "only_mutate": [f"src/anaphora/{module}" for module in modules],
             "pytest_add_cli_args": ["-p", "mutants_profile"],
             "pytest_add_cli_args_test_selection": list(tests),
+            "timeout_multiplier": [str(SLOWER)],
         }
         lines = [f"{name}=\n    " + "\n    ".join(values) for name, values in settings.items()]
         (self.copy / "setup.cfg").write_text("\n".join(["[mutmut]", *lines, ""]), encoding="utf-8")

@@ -28,7 +28,7 @@ class Editing(Driven):
         self.subject.run(self.deleted(self.live_place(place)))
 
     @precondition(lambda self: self.log.head)
-    @rule(place=PLACES, length=st.integers(2, 8), mode=st.sampled_from(MODES))
+    @rule(place=PLACES, length=st.integers(2, 6), mode=st.sampled_from(MODES))
     def delete_a_stretch(self, place: int, length: int, mode: str) -> None:
         """Neighbours, some of which may be gone already; somebody works meanwhile."""
         start = self.place(place)

@@ -49,7 +49,7 @@ class CoverageMachine(RuleBasedStateMachine):
         if hasattr(self, "subject"):
             self.subject.close()
 
-    @rule(turns=st.lists(TURNS, min_size=1, max_size=5))
+    @rule(turns=st.lists(TURNS, min_size=1, max_size=3))
     def talk(self, turns: list[tuple[str, ...]]) -> None:
         for roles in turns:
             self.subject.append(roles)
@@ -58,7 +58,7 @@ class CoverageMachine(RuleBasedStateMachine):
     def work(self, mode: str) -> None:
         self.subject.work(mode)
 
-    @rule(turns=st.integers(4, 8), mode=st.sampled_from(MODES))
+    @rule(turns=st.integers(2, 5), mode=st.sampled_from(MODES))
     def talk_a_while(self, turns: int, mode: str) -> None:
         for _ in range(turns):
             self.subject.append(("user", "assistant"))
@@ -82,6 +82,7 @@ class Driven(CoverageMachine):
     roomy: ClassVar[bool] = True
     #: what has come about in all runs of a machine together: faults must really have happened
     seen: ClassVar[Counter[str]]
+    wanted: ClassVar[frozenset[str]] = frozenset()
     subject: Anaphora
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -96,6 +97,11 @@ class Driven(CoverageMachine):
             self.subject.append(("user", "assistant") * turns)
             for _ in range(jobs):
                 self.subject.work("ok")
+
+    @classmethod
+    def hollow(cls) -> set[str]:
+        """What should have come about in all these runs, and did not."""
+        return {what for what in cls.wanted if not cls.seen[what]}
 
     def make(self) -> Anaphora:
         self.folder = Path(tempfile.mkdtemp(prefix="anaphora-machine-"))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from hypothesis import strategies as st
-from hypothesis.stateful import precondition, rule
+from hypothesis.stateful import rule
 from tests.machine.machine import PLACES, TURNS, Driven
 from tests.machine.said import spoken_of, word
 from tests.machine.subjects import KEY, block
@@ -16,6 +16,8 @@ from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import ReceiptState
 from anaphora.errors import KeyReused
 from anaphora.rules.admission import new_message
+
+_MADE_OF_MESSAGES = ("log", "kept", "versions", "readers", "moves", "docs", "points", "summary_states")
 
 
 class Talking(Driven):
@@ -29,7 +31,13 @@ class Talking(Driven):
 
     # -- what may happen ---------------------------------------------------------------------------------------
 
-    @rule(turns=st.integers(5, 20))
+    @rule()
+    def a_turn(self) -> None:
+        """What happens all the time."""
+        self.subject.append(("user", "assistant"))
+        self.subject.work("ok")
+
+    @rule(turns=st.integers(5, 10))
     def talk_at_length(self, turns: int) -> None:
         """A backlog comes at once."""
         receipt = self.subject.run(self.subject.appended(("user", "assistant") * turns))
@@ -52,37 +60,31 @@ class Talking(Driven):
             return
         raise AssertionError("I14: a key was taken for another body")
 
-    @rule()
-    def crash_and_restart(self) -> None:
-        self.subject.restart()
-
-    @rule()
-    def end(self) -> None:
-        assert self.subject.run(self.subject.services.sessions.end(KEY)) == self.session_is_there()
-
-    @precondition(lambda self: self.log.head > 40)
-    @rule()
-    def reset(self) -> None:
-        """Nothing is left but receipts, which know what became of their messages, and keys are free again."""
-        self.was_reset(self.subject.run(self.subject.services.sessions.reset(KEY)))
-        for table in ("log", "kept", "versions", "readers", "moves", "docs"):
-            assert not self.database.one(f"select count(*) from {table}"), f"I12: {table}"  # noqa: S608 - our own
-        for table in ("points", "summary_states"):
-            assert not self.database.one(f"select count(*) from {table}"), f"I12: {table}"  # noqa: S608 - our own
-        assert not self.database.rows("select 1 from work where state in ('queued', 'running')")
+    @rule(
+        what=st.sampled_from([1.0, 31.0, 400.0, 31.0, 400.0, -3600.0, 3600.0, "crash", "crash", "end", "end", "reset"])
+    )
+    def something_happens(self, what: float | str) -> None:
+        """Time passes, or somebody sets the clock by an hour; a crash; the end of the session, or a new start."""
+        match what:
+            case "crash":
+                self.subject.restart()
+            case "end":
+                assert self.subject.run(self.subject.services.sessions.end(KEY)) == self.session_is_there()
+            case "reset":
+                self.reset()
+            case float() if abs(what) < 3600:
+                self.subject.run(self.subject.clock.advance(what))
+            case float():
+                self.clock_was_set(what)
+            case _:
+                raise AssertionError(what)
 
     # -- what is shown -----------------------------------------------------------------------------------------
 
-    @rule()
-    def serve(self) -> None:
-        super().serve()
-        whole = self.subject.context(1_000_000)
-        self.check_account(whole)
-        self.check_honesty(whole)
-
     @rule(budget=st.integers(64, 1500), place=PLACES)
-    def look_around(self, budget: int, place: int) -> None:
+    def serve(self, budget: int = 1000, place: int = 0) -> None:
         """The prompt in a small budget and in a large one, search, and what became of an append."""
+        super().serve()
         context = self.subject.context(budget)
         assert context.tokens <= budget, "I10"
         self.check_account(context)
@@ -144,6 +146,17 @@ class Talking(Driven):
             assert left & verbatim, "I1"
 
     # -- what they need ----------------------------------------------------------------------------------------
+
+    def clock_was_set(self, seconds: float) -> None:
+        """Time on this machine is another one now."""
+        self.subject.clock.jump(seconds)
+
+    def reset(self) -> None:
+        """Nothing is left but receipts, which know what became of their messages, and keys are free again."""
+        self.was_reset(self.subject.run(self.subject.services.sessions.reset(KEY)))
+        left = [table for table in _MADE_OF_MESSAGES if self.database.rows(f"select 1 from {table}")]  # noqa: S608
+        assert not left, f"I12: something is left in {left}"
+        assert not self.database.rows("select 1 from work where state in ('queued', 'running')")
 
     def was_reset(self, gone: int) -> None:
         """The log starts anew."""

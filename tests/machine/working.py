@@ -128,16 +128,17 @@ class Working(Editing, Past):
             made = self._versions() - versions
             assert what in {"lease", "reset"} or not made, "I5: a refused result is there"
             assert what != "reset" or not self._versions(), "I5: a result came back from before the reset"
-        self.seen[f"{what} meanwhile"] += any(happened)
+            self.seen["a result was refused"] += 1
+        self.seen[f"{what} meanwhile"] += bool(happened)
 
-    @rule()
-    def catch_up(self) -> None:
+    @rule(pause=st.sampled_from([31.0, LONG]))
+    def catch_up(self, pause: float = LONG) -> None:
         """I9: with a working model and time, everything due gets done, nothing stays stuck, or stale."""
-        self._work_it_all_off()
+        self._work_it_all_off(pause)
         if self.database.rows("select 1 from work where state = 'failed'"):
             self.subject.run(self.subject.services.jobs.retry(KEY.tenant))
             self.seen["failed jobs tried again"] += 1
-            self._work_it_all_off()
+            self._work_it_all_off(pause)
         row = self.subject.run(self.subject.services.sessions.find(KEY))
         if row is None:
             return
@@ -179,9 +180,7 @@ class Working(Editing, Past):
 
     def _claims(self, name: str) -> Job | None:
         """A worker gets a job if there is one to be had; if there is none, more is said."""
-        for _ in range(2):
-            if self._due():
-                break
+        if not self.database.rows("select 1 from work where state in ('queued', 'running')"):
             self.subject.append(("user", "assistant") * 6)
         due = self._due()
         job = self.subject.claim(name)
@@ -262,10 +261,10 @@ class Working(Editing, Past):
         """Where the messages end that the claim reads."""
         return int(self.database.one("select stop from work where id = ?", job.id.hex))
 
-    def _work_it_all_off(self) -> None:
+    def _work_it_all_off(self, pause: float) -> None:
         for attempt in range(60):
-            self.subject.run(self.subject.clock.advance(LONG if attempt < 40 else LONGEST))
-            for _ in range(100):
+            self.subject.run(self.subject.clock.advance(pause if attempt < 40 else LONGEST))
+            for _ in range(20 + self.log.head):
                 if not self.subject.work("ok"):
                     break
             else:

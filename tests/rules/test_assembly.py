@@ -171,7 +171,7 @@ def asking(size: int) -> tuple[Mapping[str, Any], ...]:
 def test_oversize_messages_are_cut_to_a_third_so_that_others_fit_too(budget: int) -> None:
     """Whatever stands beside their text: a name, or a call."""
     messages = [
-        message(0, "word " * 800, name="Ann of Green Gables, Prince Edward Island" * 2),
+        message(0, "word " * 800, name="Ann of Green Gables, " * 8),
         message(1, "word " * 800, Role.ASSISTANT, asking(200)),
         message(2, "word " * 800),
     ]

@@ -107,10 +107,16 @@ def test_a_running_job_can_be_claimed_when_its_lease_is_over_or_longer_than_any(
             assert (again.attempt, again.lease_owner, again.lease_until) == (2, "w1", after(LEASE))
 
 
-def test_what_waited_longest_comes_first_and_of_each_tenant_one_before_anybodys_second(unit: SqlUnit) -> None:
-    """Who comes at the same time comes in the order of the ids, and the tenants in the order of their names."""
-    ids = sorted(new_id() for _ in range(7))
+def test_what_waited_longest_comes_first_and_of_each_tenant_one_before_anybodys_second(
+    unit: SqlUnit, connection: sa.Connection
+) -> None:
+    """Who comes at the same time comes in the order of the ids, and the tenants in the order of their names.
+
+    What a dead worker left is no later than what nobody has begun.
+    """
+    ids = sorted(new_id() for _ in range(8))
     by_name = {
+        "b left": planned(unit, session(unit, "left", "b"), run_at=after(-99), job_id=ids[7]),
         "b early": planned(unit, session(unit, "early", "b"), run_at=after(-9), job_id=ids[6]),
         "b first": planned(unit, session(unit, "first", "b"), run_at=after(-5), job_id=ids[4]),
         "b twin": planned(unit, session(unit, "twin", "b"), run_at=after(-5), job_id=ids[5]),
@@ -119,8 +125,10 @@ def test_what_waited_longest_comes_first_and_of_each_tenant_one_before_anybodys_
         "c same": planned(unit, session(unit, "same", "c"), run_at=after(-2), job_id=ids[2]),
         "c not yet": planned(unit, session(unit, "not yet", "c"), run_at=after(1), job_id=ids[3]),
     }
+    taken(unit, by_name["b left"])
+    put(connection, by_name["b left"], lease_until=NOW)
     names = {job.id: name for name, job in by_name.items()}
-    order = ["b early", "a same", "c same", "b first", "a late", "b twin"]
+    order = ["b left", "a same", "c same", "b early", "a late", "b first", "b twin"]
     assert [names[job_id] for job_id in found(unit)] == order
     assert [names[job_id] for job_id in found(unit, limit=3)] == order[:3]
     rows = unit.jobs.candidates(now=NOW, lease_seconds=LEASE, with_model=True, limit=99)

@@ -101,8 +101,10 @@ class Sessions:
             if not 0 <= from_seq <= row.head:
                 raise InvalidInput(f"session {key.session!r} has messages 0 to {row.head - 1}, not {from_seq}")
             now = self.clock.now()
-            start = min([from_seq, *_withdraw_waiting(unit, row, now=now)])
-            return self.planning.plan_rebuild(unit, row, from_seq=start, now=now)
+            waiting = tuple(_withdraw_waiting(unit, row, now=now))
+            if waiting:
+                self.planning.forget_rebuild(unit, row, now=now)
+            return self.planning.plan_rebuild(unit, row, from_seq=min([from_seq, *waiting]), now=now)
 
         queued = await self.store.write(rebuild)
         self.failpoint("session.rebuild_queued")
