@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
 from anaphora.domain.messages import Receipt
-from anaphora.ports.store import Append, Store, Unit
+from anaphora.ports.rows import Append
+from anaphora.ports.store import Store, Unit
 from anaphora.storage.sqlite.store import open_sqlite
 from anaphora.testing.conformance.store import StoreConformance
 

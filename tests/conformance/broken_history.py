@@ -16,7 +16,8 @@ from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message
 from anaphora.domain.moments import Moment
 from anaphora.domain.summaries import Summary, SummaryStatus
-from anaphora.ports.store import Head, SessionRow, Store, Unit, WordHit
+from anaphora.ports.rows import Head, SessionRow, WordHit
+from anaphora.ports.store import Store, Unit
 
 # -- edits and deletions -------------------------------------------------------------------------------------------
 

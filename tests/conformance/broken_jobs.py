@@ -17,7 +17,8 @@ from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Receipt
 from anaphora.domain.plans import State
 from anaphora.errors import AnaphoraError
-from anaphora.ports.store import Append, SessionRow, Store, Unit
+from anaphora.ports.rows import Append, SessionRow
+from anaphora.ports.store import Store, Unit
 from anaphora.testing.conformance.store_laws.tools import NOW, new_id, row_of
 
 LIVE = (JobState.QUEUED, JobState.RUNNING)

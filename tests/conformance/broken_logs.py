@@ -15,7 +15,8 @@ from tests.conformance.broken import Broken, caught_by
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message, Receipt, Role
 from anaphora.errors import AnaphoraError, InvalidInput
-from anaphora.ports.store import Append, SessionRow, Store, StoredReceipt, Unit
+from anaphora.ports.rows import Append, SessionRow, StoredReceipt
+from anaphora.ports.store import Store, Unit
 from anaphora.testing.conformance.store_laws.tools import new_id
 
 

@@ -19,7 +19,8 @@ from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import Receipt
 from anaphora.domain.summaries import Summary
 from anaphora.errors import StoreError
-from anaphora.ports.store import Append, Head, SessionRow, Store, StoredReceipt, Unit
+from anaphora.ports.rows import Append, Head, SessionRow, StoredReceipt
+from anaphora.ports.store import Store, Unit
 
 # -- sessions ------------------------------------------------------------------------------------------------------
 

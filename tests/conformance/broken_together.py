@@ -15,7 +15,8 @@ from tests.conformance.broken import Broken, T, caught_by
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import Receipt
 from anaphora.errors import AnaphoraError, StoreBusy, StoreClosed, StoreError
-from anaphora.ports.store import Append, SessionRow, Store, Unit, WordHit
+from anaphora.ports.rows import Append, SessionRow, WordHit
+from anaphora.ports.store import Store, Unit
 
 # -- words ---------------------------------------------------------------------------------------------------------
 

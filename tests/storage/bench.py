@@ -16,7 +16,8 @@ from anaphora.domain.messages import NewMessage, Role, Trust
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Method, Point, Summary, SummaryStatus
 from anaphora.ports.clock import Failpoint, no_failpoint
-from anaphora.ports.store import Append, SessionRow, Unit
+from anaphora.ports.rows import Append, SessionRow
+from anaphora.ports.store import Unit
 from anaphora.storage.sqlite.store import SqliteStore, open_sqlite
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 250_000, tzinfo=UTC)

@@ -14,7 +14,7 @@ from tests.storage.bench import LEASE, NOW, after, fence_of, key_of, never, new_
 from anaphora.bootstrap.system import system_randomness
 from anaphora.domain.jobs import Fence, Job, JobKind, JobState
 from anaphora.domain.keys import SeqRange, SessionKey
-from anaphora.ports.store import SessionRow
+from anaphora.ports.rows import SessionRow
 from anaphora.storage import tables
 from anaphora.storage.policy import AppendPolicy
 from anaphora.storage.sqlite.engine import Database, Durability

@@ -41,7 +41,7 @@ from tests.storage.job_changes import (
 
 from anaphora.domain.jobs import Job, JobState
 from anaphora.domain.plans import State
-from anaphora.ports.store import Head
+from anaphora.ports.rows import Head
 from anaphora.storage import tables
 from anaphora.storage.unit import SqlUnit
 

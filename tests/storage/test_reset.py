@@ -27,7 +27,8 @@ from tests.storage.bench import (
 from anaphora.domain.jobs import Job
 from anaphora.domain.messages import NewMessage, Role
 from anaphora.domain.summaries import Summary
-from anaphora.ports.store import Head, Unit
+from anaphora.ports.rows import Head
+from anaphora.ports.store import Unit
 from anaphora.storage.sqlite.store import SqliteStore
 from anaphora.testing.failpoints import RaiseAt
 

@@ -12,7 +12,7 @@ from anaphora.cli.chat_view import ChatView
 from anaphora.domain.context import Context
 from anaphora.errors import InvalidInput, ModelError
 from anaphora.memory import Memory, Session
-from anaphora.ports.store import WordHit
+from anaphora.ports.rows import WordHit
 from anaphora.services.chat import Turn
 
 #: quotes of an answer without a model

@@ -12,7 +12,7 @@ from anaphora.domain.context import Context
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message
 from anaphora.domain.summaries import Summary
-from anaphora.ports.store import WordHit
+from anaphora.ports.rows import WordHit
 
 NOTHING_YET = "I have nothing about that yet."
 #: a quote is cut after so many characters

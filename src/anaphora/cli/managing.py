@@ -30,7 +30,7 @@ from anaphora.cli.working import finish_rebuild
 from anaphora.domain.jobs import Job, JobState
 from anaphora.errors import InvalidInput
 from anaphora.memory import Memory
-from anaphora.ports.store import SessionRow
+from anaphora.ports.rows import SessionRow
 
 
 def list_sessions(

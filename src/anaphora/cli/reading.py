@@ -16,7 +16,7 @@ from anaphora.domain.context import Context
 from anaphora.domain.messages import Message
 from anaphora.errors import InvalidInput, UnknownName
 from anaphora.memory import Memory
-from anaphora.ports.store import WordHit
+from anaphora.ports.rows import WordHit
 
 FORMATS = ("text", "openai", "anthropic")
 

@@ -8,7 +8,7 @@ from anaphora.domain.context import Context
 from anaphora.domain.jobs import SEED_WORDS, Job
 from anaphora.domain.messages import Message
 from anaphora.domain.summaries import Point, Summary
-from anaphora.ports.store import SessionRow, WordHit
+from anaphora.ports.rows import SessionRow, WordHit
 
 
 def message_json(message: Message) -> dict[str, Any]:

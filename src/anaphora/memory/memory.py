@@ -20,7 +20,7 @@ from anaphora.memory.scope import tenant_of
 from anaphora.memory.session import Session
 from anaphora.ports.exchange import Scope
 from anaphora.ports.models import ChatModel, Embedder
-from anaphora.ports.store import SessionRow, WordHit
+from anaphora.ports.rows import SessionRow, WordHit
 from anaphora.services.importing.run import ImportReport
 from anaphora.services.importing.sources import source_of
 from anaphora.settings import Settings, load

@@ -16,7 +16,7 @@ from anaphora.domain.messages import Message, Part, Receipt
 from anaphora.domain.moments import AsOf
 from anaphora.domain.summaries import Summary
 from anaphora.errors import InvalidInput, NotFound
-from anaphora.ports.store import WordHit
+from anaphora.ports.rows import WordHit
 from anaphora.rules.admission import new_message
 from anaphora.services.chat import Answer, Turn
 from anaphora.services.editing import Change

@@ -16,7 +16,7 @@ from anaphora.domain.records import (
     SummaryRecord,
     VersionRecord,
 )
-from anaphora.ports.store import SessionRow, StoredReceipt
+from anaphora.ports.rows import SessionRow, StoredReceipt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

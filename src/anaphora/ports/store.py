@@ -4,98 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import UUID
 
 from anaphora.domain.jobs import Fence, Job, JobKind, JobState
 from anaphora.domain.keys import SeqRange, SessionKey
-from anaphora.domain.messages import Message, NewMessage, Receipt, Trust
+from anaphora.domain.messages import Message, Receipt
 from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Summary
+from anaphora.ports.rows import Append, Head, SessionRow, StoredReceipt, WordHit
 
 if TYPE_CHECKING:
     from anaphora.ports.exchange import Exchange
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRow:
-    """One conversation as stored."""
-
-    id: UUID
-    key: SessionKey
-    #: the strategy that it was opened with; None = the configured default
-    strategy: str | None
-    subject: str | None
-    head: int
-    turns: int
-    turn_starts: tuple[int, ...]
-    turn_finished: bool
-    #: tokens of all messages together
-    tokens: int
-    #: messages that were deleted: sorted, disjoint, not adjacent
-    deleted: tuple[SeqRange, ...] = ()
-    #: raised by reset and erase: work planned before it is void
-    epoch: int
-    created_at: datetime
-    updated_at: datetime
-    ended_at: datetime | None
-
-    def state(self, covered_to: int) -> State:
-        """The session as a reader whose head stands at `covered_to` sees it."""
-        return State(
-            head=self.head,
-            covered_to=covered_to,
-            turn_starts=self.turn_starts,
-            turn_finished=self.turn_finished,
-            ended=self.ended_at is not None,
-            deleted=self.deleted,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
-    """How far one reader of a session is."""
-
-    position: int = 0
-    summary_id: UUID | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Append:
-    """Messages to be appended to one session, in one transaction with the planning of background work."""
-
-    key: SessionKey
-    #: used when the session does not exist yet
-    session_id: UUID
-    receipt_id: UUID
-    messages: tuple[NewMessage, ...]
-    ids: tuple[UUID, ...]
-    tokens: tuple[int, ...]
-    trusts: tuple[Trust, ...]
-    #: "single": each message by its role; "turn": together they are one turn; "own": each is a turn of its own
-    turns: str
-    source: str
-    idempotency_key: str | None
-    #: tells a retry from another body; empty without a key
-    body_hash: str
-    strategy: str | None
-    subject: str | None
-    now: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredReceipt:
-    """An append that happened."""
-
-    session_id: UUID
-    range: SeqRange
-    #: epoch of the session at the append: if it was raised since, the messages are gone
-    epoch: int
 
 
 class Planner(Protocol):
@@ -359,17 +283,6 @@ class Jobs(Protocol):
     def due_count(self, *, now: datetime | None, with_model: bool) -> int:
         """Live jobs a worker could take at `now` (None: at any time), running ones included."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WordHit:
-    """A message found by its words."""
-
-    session_id: UUID
-    key: SessionKey
-    message: Message
-    #: higher is better; comparable within one answer only
-    score: float
 
 
 class WordIndex(Protocol):

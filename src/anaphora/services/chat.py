@@ -15,7 +15,7 @@ from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import Receipt, Role
 from anaphora.errors import ConfigError, InvalidInput, ModelOutputInvalid
 from anaphora.ports.models import ChatModel
-from anaphora.ports.store import WordHit
+from anaphora.ports.rows import WordHit
 from anaphora.rules.admission import new_message
 from anaphora.services.context import Contexts
 from anaphora.services.ingest import Ingest

@@ -15,7 +15,8 @@ from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.plans import Selection, Snapshot, State
 from anaphora.domain.summaries import Method, Summary, SummaryStatus
 from anaphora.ports.models import TokenCounter
-from anaphora.ports.store import Head, SessionRow, Store, Unit
+from anaphora.ports.rows import Head, SessionRow
+from anaphora.ports.store import Store, Unit
 from anaphora.rules.assembly import Material, assemble, fixed_tokens
 from anaphora.rules.memory_block import delimiter
 from anaphora.services.settings import Strategies, live_reader

@@ -14,7 +14,8 @@ from anaphora.domain.messages import IMPORT_MARK, Message, NewMessage, Part
 from anaphora.errors import InvalidInput, NotFound
 from anaphora.ports.clock import Clock, Failpoint
 from anaphora.ports.models import TokenCounter
-from anaphora.ports.store import SessionRow, Store, Unit
+from anaphora.ports.rows import SessionRow
+from anaphora.ports.store import Store, Unit
 from anaphora.rules.admission import check_size, new_message
 from anaphora.rules.tokens import message_tokens
 from anaphora.services.planning import Planning

@@ -31,7 +31,8 @@ from anaphora.domain.records import (
     line_of,
 )
 from anaphora.ports.exchange import Kept, Scope
-from anaphora.ports.store import SessionRow, Store, Unit
+from anaphora.ports.rows import SessionRow
+from anaphora.ports.store import Store, Unit
 
 #: bytes after which a batch of sessions ends, and of which no more are kept in memory
 _BATCH_BYTES = 4 << 20

@@ -16,7 +16,8 @@ from anaphora.domain.messages import NewMessage, Receipt
 from anaphora.errors import InvalidInput
 from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.models import TokenCounter
-from anaphora.ports.store import Append, Store, Unit
+from anaphora.ports.rows import Append
+from anaphora.ports.store import Store, Unit
 from anaphora.rules.admission import check_size, trust_of
 from anaphora.rules.tokens import message_tokens
 

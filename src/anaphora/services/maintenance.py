@@ -10,7 +10,8 @@ from anaphora.domain.keys import SeqRange, subtract
 from anaphora.domain.plans import Snapshot
 from anaphora.domain.summaries import Summary
 from anaphora.errors import InvalidInput
-from anaphora.ports.store import Head, SessionRow, Unit
+from anaphora.ports.rows import Head, SessionRow
+from anaphora.ports.store import Unit
 from anaphora.ports.strategies import Compaction
 from anaphora.rules.coverage import account
 from anaphora.services.settings import Strategies, live_reader

@@ -11,7 +11,8 @@ from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.summaries import Summary
 from anaphora.errors import InvalidInput, NotFound
-from anaphora.ports.store import SessionRow, Store, Unit
+from anaphora.ports.rows import SessionRow
+from anaphora.ports.store import Store, Unit
 from anaphora.services.settings import Strategies, live_reader
 
 _IN_WORK = (JobState.QUEUED, JobState.RUNNING, JobState.FAILED)

@@ -10,7 +10,8 @@ from anaphora.domain.keys import uuid7
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Method, Summary
 from anaphora.ports.clock import Randomness
-from anaphora.ports.store import SessionRow, Unit
+from anaphora.ports.rows import SessionRow
+from anaphora.ports.store import Unit
 from anaphora.services.settings import Strategies, Work, live_reader, rebuild_reader
 
 #: how many waiting re-dos one success pulls forward

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from anaphora.domain.keys import SessionKey, checked_text
 from anaphora.errors import InvalidInput
-from anaphora.ports.store import Store, Unit, WordHit
+from anaphora.ports.rows import WordHit
+from anaphora.ports.store import Store, Unit
 from anaphora.rules.query_words import query_words
 
 MAX_LIMIT = 200

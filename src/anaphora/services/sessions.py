@@ -15,7 +15,8 @@ from anaphora.domain.moments import AsOf
 from anaphora.domain.summaries import Summary
 from anaphora.errors import InvalidInput, NotFound
 from anaphora.ports.clock import Clock, Failpoint, Randomness
-from anaphora.ports.store import SessionRow, Store, Unit
+from anaphora.ports.rows import SessionRow
+from anaphora.ports.store import Store, Unit
 from anaphora.services.planning import Planning
 from anaphora.services.settings import Strategies, live_reader
 

@@ -18,7 +18,8 @@ from anaphora.domain.summaries import Method, Point, Summary, SummaryStatus
 from anaphora.errors import NOT_USABLE, LeaseLost, ModelError, ModelOutputInvalid, ModelRefused
 from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.models import Summariser, SummaryDraft, SummaryRequest, TokenCounter
-from anaphora.ports.store import Head, SessionRow, Store, Unit
+from anaphora.ports.rows import Head, SessionRow
+from anaphora.ports.store import Store, Unit
 from anaphora.ports.strategies import Compaction
 from anaphora.rules import points as rule
 from anaphora.rules.batching import batch_stop

@@ -9,7 +9,8 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from anaphora.domain.jobs import JobState
-from anaphora.ports.store import SessionRow, Unit
+from anaphora.ports.rows import SessionRow
+from anaphora.ports.store import Unit
 from anaphora.services.maintenance import Check, Findings, Judge
 from anaphora.storage.history_checks import stale_breaches, version_breaches, wrong_deleted
 from anaphora.storage.laws import Breach, Law, of_session, same_session

@@ -22,7 +22,7 @@ from anaphora.domain.records import (
 )
 from anaphora.domain.summaries import Summary, SummaryStatus
 from anaphora.ports.exchange import Kept, Scope
-from anaphora.ports.store import SessionRow
+from anaphora.ports.rows import SessionRow
 from anaphora.storage.laws import of_session
 from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
 from anaphora.storage.restore import SqlRestore

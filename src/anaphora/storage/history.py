@@ -21,7 +21,7 @@ from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.plans import TAIL_TURNS
 from anaphora.domain.summaries import Summary, SummaryStatus
 from anaphora.errors import InvalidInput
-from anaphora.ports.store import Head, SessionRow
+from anaphora.ports.rows import Head, SessionRow
 from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
 from anaphora.storage.summaries import SUMMARY_COLUMNS, with_points
 from anaphora.storage.tables import head_moves, message_versions, messages, summaries, summary_states

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from anaphora.domain.jobs import JobKind, JobState
 from anaphora.domain.keys import SeqRange, union
 from anaphora.domain.summaries import SummaryStatus
-from anaphora.ports.store import SessionRow
+from anaphora.ports.rows import SessionRow
 from anaphora.services.settings import live_reader
 from anaphora.storage.laws import Breach, same_session
 from anaphora.storage.tables import (

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from anaphora.domain.jobs import Fence, Job, JobKind, JobState
 from anaphora.domain.keys import SeqRange, SessionKey
-from anaphora.ports.store import SessionRow
+from anaphora.ports.rows import SessionRow
 from anaphora.storage.tables import jobs, sessions
 from anaphora.storage.types import AnyRow
 

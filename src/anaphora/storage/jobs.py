@@ -12,7 +12,8 @@ import sqlalchemy as sa
 
 from anaphora.domain.jobs import Fence, Job, JobKind, JobState
 from anaphora.domain.keys import SeqRange, uuid7
-from anaphora.ports.store import Planner, SessionRow
+from anaphora.ports.rows import SessionRow
+from anaphora.ports.store import Planner
 from anaphora.storage.effects import Effects
 from anaphora.storage.job_rows import JOB_COLUMNS, fence_parameters, job_from, new_job
 from anaphora.storage.keyed import by_keys, key_parameters

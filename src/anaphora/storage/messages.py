@@ -13,7 +13,8 @@ import sqlalchemy as sa
 from anaphora.domain.keys import SeqRange, SessionKey, union
 from anaphora.domain.messages import Message, Receipt, Role, Trust
 from anaphora.errors import AnaphoraError, InvalidInput, KeyReused, NotFound
-from anaphora.ports.store import Append, Planner, SessionRow, StoredReceipt
+from anaphora.ports.rows import Append, SessionRow, StoredReceipt
+from anaphora.ports.store import Planner
 from anaphora.storage.bulk import run_bulk
 from anaphora.storage.jobs import SqlJobs
 from anaphora.storage.keyed import by_keys, key_parameters

@@ -12,7 +12,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from anaphora.domain.summaries import SummaryStatus
-from anaphora.ports.store import Head, SessionRow
+from anaphora.ports.rows import Head, SessionRow
 from anaphora.storage.tables import head_moves, summaries, summary_states
 from anaphora.storage.upsert import insert_if_absent
 

@@ -14,7 +14,7 @@ from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import NewMessage
 from anaphora.domain.records import MessageRecord, MoveRecord, SummaryRecord, VersionRecord
 from anaphora.ports.exchange import Entry, Kept, Stamp
-from anaphora.ports.store import SessionRow, StoredReceipt
+from anaphora.ports.rows import SessionRow, StoredReceipt
 from anaphora.storage.bulk import run_bulk
 from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.tables import (

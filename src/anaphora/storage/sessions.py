@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from anaphora.domain.jobs import JobState
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.errors import NotFound
-from anaphora.ports.store import SessionRow
+from anaphora.ports.rows import SessionRow
 from anaphora.storage.bulk import run_bulk
 from anaphora.storage.effects import Effects
 from anaphora.storage.keyed import by_keys, key_parameters

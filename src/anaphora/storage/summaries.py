@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Trust
 from anaphora.domain.summaries import Method, Point, Summary, SummaryStatus
-from anaphora.ports.store import Head, SessionRow
+from anaphora.ports.rows import Head, SessionRow
 from anaphora.storage.moves import Moves
 from anaphora.storage.tables import heads, points, sessions, summaries
 from anaphora.storage.types import AnyRow

@@ -7,7 +7,7 @@ from dataclasses import replace
 from anaphora.domain.messages import NewMessage, Role, tool_calls
 from anaphora.domain.plans import TAIL_TURNS
 from anaphora.errors import InvalidInput
-from anaphora.ports.store import Append, SessionRow
+from anaphora.ports.rows import Append, SessionRow
 
 _OPENERS = frozenset({Role.USER, Role.SYSTEM})
 

@@ -24,7 +24,8 @@ from anaphora.domain.summaries import SummaryStatus
 from anaphora.errors import InvalidInput
 from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.exchange import Entry, Kept
-from anaphora.ports.store import SessionRow, Store, Unit
+from anaphora.ports.rows import SessionRow
+from anaphora.ports.store import Store, Unit
 from anaphora.services.importing.exported import BLOCK, Piece, Receipts, Source, pieces, verified
 from anaphora.services.importing.run import ImportReport, Progress
 from anaphora.services.importing.values import BadFile

@@ -19,7 +19,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from anaphora.domain.keys import SessionKey
-from anaphora.ports.store import WordHit
+from anaphora.ports.rows import WordHit
 from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
 from anaphora.storage.tables import messages, metadata, sessions
 from anaphora.storage.words import Indexed, has_unspaced_script, rarity, weight

@@ -17,7 +17,8 @@ import sqlalchemy as sa
 from anaphora.domain.messages import Receipt
 from anaphora.errors import StoreClosed, StoreError, StoreReadOnly
 from anaphora.ports.clock import Clock, Failpoint, Randomness, no_failpoint
-from anaphora.ports.store import Append, Planner, Unit
+from anaphora.ports.rows import Append
+from anaphora.ports.store import Planner, Unit
 from anaphora.storage.bell import Bell
 from anaphora.storage.policy import DEFAULT_MAX_ATTEMPTS, AppendPolicy
 from anaphora.storage.sqlite.engine import Database, Durability, raw

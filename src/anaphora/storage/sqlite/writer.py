@@ -21,7 +21,7 @@ import sqlalchemy as sa
 
 from anaphora.errors import AnaphoraError, StoreBusy, StoreClosed
 from anaphora.ports.clock import Failpoint
-from anaphora.ports.store import Append
+from anaphora.ports.rows import Append
 from anaphora.storage.effects import Effects
 from anaphora.storage.outcome import Outcome
 from anaphora.storage.policy import AppendPolicy

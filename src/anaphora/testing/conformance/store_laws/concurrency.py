@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from anaphora.domain.keys import SeqRange, SessionKey
-from anaphora.ports.store import Head, Store, Unit
+from anaphora.ports.rows import Head
+from anaphora.ports.store import Store, Unit
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.tools import (
     LEASE,

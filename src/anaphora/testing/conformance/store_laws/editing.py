@@ -12,7 +12,8 @@ from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message
 from anaphora.domain.summaries import SummaryStatus
 from anaphora.errors import InvalidInput
-from anaphora.ports.store import SessionRow, Store, Unit
+from anaphora.ports.rows import SessionRow
+from anaphora.ports.store import Store, Unit
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.tools import (
     KEY,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anaphora.ports.store import Head, Store
+from anaphora.ports.rows import Head
+from anaphora.ports.store import Store
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.tools import KEY, TENANT, head, key_of, move, prepared, summary
 

@@ -11,7 +11,8 @@ from anaphora.domain.keys import SeqRange
 from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.summaries import Summary, SummaryStatus
 from anaphora.errors import InvalidInput
-from anaphora.ports.store import Head, SessionRow, Store, Unit
+from anaphora.ports.rows import Head, SessionRow
+from anaphora.ports.store import Store, Unit
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.editing import edited
 from anaphora.testing.conformance.store_laws.tools import (

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from anaphora.domain.jobs import JobKind, JobState
 from anaphora.domain.plans import State
-from anaphora.ports.store import Head, Unit
+from anaphora.ports.rows import Head
+from anaphora.ports.store import Unit
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.tools import (
     LEASE,

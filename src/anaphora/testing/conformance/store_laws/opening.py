@@ -9,7 +9,7 @@ import pytest
 
 from anaphora.domain.jobs import JobState
 from anaphora.errors import StoreClosed
-from anaphora.ports.store import Head
+from anaphora.ports.rows import Head
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.tools import (
     always,

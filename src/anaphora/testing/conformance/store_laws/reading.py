@@ -8,7 +8,8 @@ from pathlib import Path
 
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message
-from anaphora.ports.store import StoredReceipt, Unit
+from anaphora.ports.rows import StoredReceipt
+from anaphora.ports.store import Unit
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.tools import TENANT, append, key_of, new_id, row_of, session
 

@@ -9,7 +9,8 @@ import pytest
 from anaphora.domain.jobs import Job, JobKind, JobState
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.errors import LeaseLost
-from anaphora.ports.store import Head, Store, Unit
+from anaphora.ports.rows import Head
+from anaphora.ports.store import Store, Unit
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.tools import (
     KEY,

@@ -10,7 +10,8 @@ from uuid import UUID
 import pytest
 
 from anaphora.domain.keys import MAX_ID_CHARS, SessionKey
-from anaphora.ports.store import SessionRow, Store, Unit
+from anaphora.ports.rows import SessionRow
+from anaphora.ports.store import Store, Unit
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.tools import (
     KEY,

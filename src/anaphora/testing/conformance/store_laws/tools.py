@@ -15,7 +15,8 @@ from anaphora.domain.keys import SeqRange, SessionKey, uuid7
 from anaphora.domain.messages import Message, NewMessage, Role, Trust
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Method, Point, Summary, SummaryStatus
-from anaphora.ports.store import Append, Head, SessionRow, Store, Unit
+from anaphora.ports.rows import Append, Head, SessionRow
+from anaphora.ports.store import Store, Unit
 
 T = TypeVar("T")
 

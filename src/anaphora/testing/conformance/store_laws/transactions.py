@@ -15,7 +15,8 @@ from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message
 from anaphora.domain.summaries import Summary
 from anaphora.errors import AnaphoraError, LeaseLost, StoreError
-from anaphora.ports.store import Head, SessionRow, Store, Unit
+from anaphora.ports.rows import Head, SessionRow
+from anaphora.ports.store import Store, Unit
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.tools import (
     NOW,

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import NewMessage, Role
-from anaphora.ports.store import Store, WordHit
+from anaphora.ports.rows import WordHit
+from anaphora.ports.store import Store
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.tools import (
     NOW,
