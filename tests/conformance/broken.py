@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
+from uuid import UUID
 
 from anaphora.domain.messages import Receipt
 from anaphora.ports.rows import Append
@@ -42,11 +43,17 @@ class Broken:
         """The file of a folder."""
         return folder / "memory.db"
 
-    async def read(self, work: Callable[[Unit], T]) -> T:
-        return await self.real.read(lambda unit: work(self.view(unit)))
+    async def read(self, tenant: str, work: Callable[[Unit], T]) -> T:
+        return await self.real.read(tenant, lambda unit: work(self.view(unit)))
 
-    async def write(self, work: Callable[[Unit], T]) -> T:
-        return await self.real.write(lambda unit: work(self.view(unit)))
+    async def write(self, tenant: str, work: Callable[[Unit], T]) -> T:
+        return await self.real.write(tenant, lambda unit: work(self.view(unit)))
+
+    async def due_jobs(self, **how: Any) -> Sequence[tuple[str, UUID]]:
+        return await self.real.due_jobs(**how)
+
+    async def due_count(self, **how: Any) -> int:
+        return await self.real.due_count(**how)
 
     async def append(self, append: Append) -> Receipt:
         return await self.real.append(append)

@@ -18,6 +18,7 @@ from anaphora.domain.moments import Moment
 from anaphora.domain.summaries import Summary, SummaryStatus
 from anaphora.ports.rows import Head, SessionRow, WordHit
 from anaphora.ports.store import Store, Unit
+from anaphora.testing.conformance.store_laws.tools import TENANT
 
 # -- edits and deletions -------------------------------------------------------------------------------------------
 
@@ -75,12 +76,12 @@ class AmendsInATransactionOfItsOwn(Broken):
         super().__init__(real, folder)
         self.changes: list[Callable[[Unit], object]] = []
 
-    async def write(self, work: Callable[[Unit], T]) -> T:
+    async def write(self, tenant: str, work: Callable[[Unit], T]) -> T:
         try:
-            return await super().write(work)
+            return await super().write(tenant, work)
         finally:
             while self.changes:
-                await self.real.write(self.changes.pop())
+                await self.real.write(TENANT, self.changes.pop())
 
     def messages_amend(self, _unit: Unit, row: SessionRow, old: Message, new: Message, *, now: datetime) -> SessionRow:
         self.changes.append(lambda unit: unit.messages.amend(row, old, new, now=now))

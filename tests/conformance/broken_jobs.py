@@ -19,7 +19,7 @@ from anaphora.domain.plans import State
 from anaphora.errors import AnaphoraError
 from anaphora.ports.rows import Append, SessionRow
 from anaphora.ports.store import Store, Unit
-from anaphora.testing.conformance.store_laws.tools import NOW, new_id, row_of
+from anaphora.testing.conformance.store_laws.tools import NOW, TENANT, new_id, row_of
 
 LIVE = (JobState.QUEUED, JobState.RUNNING)
 DAY = timedelta(days=1)
@@ -73,7 +73,8 @@ class PlansForRetries(Broken):
         if receipt.repeated:
             how = {"job_id": new_id(), "run_at": NOW, "now": NOW, "max_attempts": 3}
             await self.real.write(
-                lambda unit: unit.jobs.plan(row_of(unit), JobKind.SUMMARISE, **how)  # type: ignore[arg-type]
+                TENANT,
+                lambda unit: unit.jobs.plan(row_of(unit), JobKind.SUMMARISE, **how),  # type: ignore[arg-type]
             )
         return receipt
 
@@ -115,35 +116,35 @@ class AlwaysLooksAgain(Broken):
 
 @caught_by("test_what_is_due_is_found_the_oldest_first")
 class FindsTheNewestFirst(Broken):
-    def jobs_candidates(self, unit: Unit, **how: Any) -> Sequence[tuple[str, UUID]]:
-        return list(reversed(unit.jobs.candidates(**how)))
+    async def due_jobs(self, **how: Any) -> Sequence[tuple[str, UUID]]:
+        return list(reversed(await self.real.due_jobs(**how)))
 
 
 @caught_by("test_what_is_due_is_found_the_oldest_first", "test_a_job_put_back_waits_and_stays_counted")
 class FindsWhatWaits(Broken):
-    def jobs_candidates(self, unit: Unit, *, now: datetime, **how: Any) -> Sequence[tuple[str, UUID]]:
-        return unit.jobs.candidates(now=now + DAY, **how)
+    async def due_jobs(self, **how: Any) -> Sequence[tuple[str, UUID]]:
+        return await self.real.due_jobs(**{**how, "now": how["now"] + DAY})
 
 
 @caught_by("test_a_job_from_the_future_is_due")
 class WaitsForTheClock(Broken):
-    def jobs_candidates(self, unit: Unit, *, now: datetime, **how: Any) -> Sequence[tuple[str, UUID]]:
-        later = {job.id for job in every(unit) if job.run_at > now}
-        return [found for found in unit.jobs.candidates(now=now, **how) if found[1] not in later]
+    async def due_jobs(self, **how: Any) -> Sequence[tuple[str, UUID]]:
+        later = {job.id for job in await self.real.read(TENANT, every) if job.run_at > how["now"]}
+        return [found for found in await self.real.due_jobs(**how) if found[1] not in later]
 
 
 @caught_by("test_a_busy_tenant_does_not_keep_others_waiting")
 class ServesTheBusiest(Broken):
-    def jobs_candidates(self, unit: Unit, *, limit: int, **how: Any) -> Sequence[tuple[str, UUID]]:
-        found = unit.jobs.candidates(limit=1000, **how)
-        return sorted(found, key=lambda one: one[0] != "t")[:limit]
+    async def due_jobs(self, **how: Any) -> Sequence[tuple[str, UUID]]:
+        found = await self.real.due_jobs(**{**how, "limit": 1000})
+        return sorted(found, key=lambda one: one[0] != "t")[: how["limit"]]
 
 
 @caught_by("test_live_jobs_are_counted")
 class CountsOnlyWhatWaits(Broken):
-    def jobs_due_count(self, unit: Unit, **how: Any) -> int:
-        running = [job for job in every(unit) if job.state is JobState.RUNNING]
-        return unit.jobs.due_count(**how) - len(running)
+    async def due_count(self, **how: Any) -> int:
+        running = [job for job in await self.real.read(TENANT, every) if job.state is JobState.RUNNING]
+        return await self.real.due_count(**how) - len(running)
 
 
 @caught_by("test_what_waits_for_later_can_be_pulled_forward")
@@ -207,8 +208,8 @@ class LeasesForEver(Broken):
 
 @caught_by("test_a_lease_longer_than_any_lease_counts_as_over")
 class BelievesAnyLease(Broken):
-    def jobs_candidates(self, unit: Unit, *, lease_seconds: float, **how: Any) -> Sequence[tuple[str, UUID]]:
-        return unit.jobs.candidates(lease_seconds=1000 * lease_seconds + 86_400, **how)
+    async def due_jobs(self, **how: Any) -> Sequence[tuple[str, UUID]]:
+        return await self.real.due_jobs(**{**how, "lease_seconds": 1000 * how["lease_seconds"] + 86_400})
 
 
 @caught_by(

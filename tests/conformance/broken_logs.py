@@ -70,7 +70,7 @@ class LosesTheLastAppend(Broken):
         if self.waiting is not None:
             await self.real.append(self.waiting)
         self.waiting = append
-        row = await self.real.read(lambda unit: unit.sessions.find(append.key))
+        row = await self.real.read(append.key.tenant, lambda unit: unit.sessions.find(append.key))
         start = row.head if row else 0
         return Receipt(id=append.receipt_id, range=SeqRange(start, start + len(append.messages)))
 
@@ -168,7 +168,8 @@ class MakesTheSessionFirst(Broken):
     async def append(self, append: Append) -> Receipt:
         how = {"strategy": None, "subject": None, "now": append.now}
         await self.real.write(
-            lambda unit: unit.sessions.create(append.key, session_id=append.session_id, **how)  # type: ignore[arg-type]
+            append.key.tenant,
+            lambda unit: unit.sessions.create(append.key, session_id=append.session_id, **how),  # type: ignore[arg-type]
         )
         return await self.real.append(append)
 

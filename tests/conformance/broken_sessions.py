@@ -21,6 +21,7 @@ from anaphora.domain.summaries import Summary
 from anaphora.errors import StoreError
 from anaphora.ports.rows import Append, Head, SessionRow, StoredReceipt
 from anaphora.ports.store import Store, Unit
+from anaphora.testing.conformance.store_laws.tools import TENANT
 
 # -- sessions ------------------------------------------------------------------------------------------------------
 
@@ -286,12 +287,12 @@ class ResetsInATransactionOfItsOwn(Broken):
         super().__init__(real, folder)
         self.resets: list[Callable[[Unit], int]] = []
 
-    async def write(self, work: Callable[[Unit], T]) -> T:
+    async def write(self, tenant: str, work: Callable[[Unit], T]) -> T:
         try:
-            return await super().write(work)
+            return await super().write(tenant, work)
         finally:
             while self.resets:
-                await self.real.write(self.resets.pop())
+                await self.real.write(TENANT, self.resets.pop())
 
     def sessions_reset(self, unit: Unit, tenant: str, session_id: UUID, *, now: datetime) -> int:
         row = unit.sessions.get(tenant, session_id)

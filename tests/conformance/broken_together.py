@@ -17,6 +17,7 @@ from anaphora.domain.messages import Receipt
 from anaphora.errors import AnaphoraError, StoreBusy, StoreClosed, StoreError
 from anaphora.ports.rows import Append, SessionRow, WordHit
 from anaphora.ports.store import Store, Unit
+from anaphora.testing.conformance.store_laws.tools import TENANT
 
 # -- words ---------------------------------------------------------------------------------------------------------
 
@@ -128,16 +129,16 @@ class KeepsTheIndex(Broken):
 
 @caught_by("test_what_work_returns_is_returned")
 class SaysNothing(Broken):
-    async def write(self, work: Callable[[Unit], T]) -> T:
-        await super().write(work)
+    async def write(self, tenant: str, work: Callable[[Unit], T]) -> T:
+        await super().write(tenant, work)
         return cast("T", None)
 
 
 @caught_by("test_what_work_returns_is_returned")
 class SwallowsErrors(Broken):
-    async def read(self, work: Callable[[Unit], T]) -> T:
+    async def read(self, tenant: str, work: Callable[[Unit], T]) -> T:
         try:
-            return await super().read(work)
+            return await super().read(tenant, work)
         except AnaphoraError:
             return cast("T", None)
 
@@ -150,7 +151,7 @@ class Torn(Broken):
         self.loop = asyncio.get_running_loop()
 
     def apart(self, look: Callable[[Unit], T]) -> T:
-        return asyncio.run_coroutine_threadsafe(self.real.read(look), self.loop).result(30)
+        return asyncio.run_coroutine_threadsafe(self.real.read(TENANT, look), self.loop).result(30)
 
 
 @caught_by("test_a_read_sees_one_moment", "test_what_is_read_beside_writes_is_never_torn")
@@ -164,8 +165,8 @@ class TearsASnapshot(Torn):
     def summaries_head(self, _unit: Unit, *args: Any) -> Any:
         return self.apart(lambda unit: unit.summaries.head(*args))
 
-    async def write(self, work: Callable[[Unit], T]) -> T:
-        return await self.real.write(work)
+    async def write(self, tenant: str, work: Callable[[Unit], T]) -> T:
+        return await self.real.write(tenant, work)
 
 
 @caught_by("test_what_work_wrote_it_can_read")
@@ -181,7 +182,7 @@ class ReadsBesideItsWrites(Torn):
     "test_a_reset_that_does_not_commit_changes_nothing",
 )
 class CommitsWhatFails(Broken):
-    async def write(self, work: Callable[[Unit], T]) -> T:
+    async def write(self, tenant: str, work: Callable[[Unit], T]) -> T:
         errors: list[Exception] = []
 
         def kept(unit: Unit) -> T | None:
@@ -191,7 +192,7 @@ class CommitsWhatFails(Broken):
                 errors.append(error)
                 return None
 
-        value = await super().write(kept)
+        value = await super().write(tenant, kept)
         if errors:
             raise errors[0]
         return cast("T", value)
@@ -199,8 +200,8 @@ class CommitsWhatFails(Broken):
 
 @caught_by("test_what_is_written_in_a_read_is_refused")
 class WritesInReads(Broken):
-    async def read(self, work: Callable[[Unit], T]) -> T:
-        return await self.write(work)
+    async def read(self, tenant: str, work: Callable[[Unit], T]) -> T:
+        return await self.write(tenant, work)
 
 
 # -- opening -------------------------------------------------------------------------------------------------------
@@ -294,9 +295,9 @@ class IsBusy(Broken):
 
 @caught_by("test_close_finishes_what_was_handed_in_and_then_refuses")
 class AnswersWithNothing(Broken):
-    async def read(self, work: Callable[[Unit], T]) -> T:
+    async def read(self, tenant: str, work: Callable[[Unit], T]) -> T:
         try:
-            return await super().read(work)
+            return await super().read(tenant, work)
         except StoreClosed:
             return cast("T", ())
 
@@ -324,7 +325,7 @@ class NumbersBeforeItWrites(Broken):
     """Reads the next number, then writes: in between others do the same."""
 
     async def append(self, append: Append) -> Receipt:
-        row = await self.real.read(lambda unit: unit.sessions.find(append.key))
+        row = await self.real.read(append.key.tenant, lambda unit: unit.sessions.find(append.key))
         start = row.head if row else 0
         receipt = await self.real.append(append)
         return replace(receipt, range=SeqRange(start, start + len(append.messages)))
@@ -335,7 +336,7 @@ class BeginsASessionForEach(Broken):
     """Looks whether the session is there, then makes one under a name of its own."""
 
     async def append(self, append: Append) -> Receipt:
-        if await self.real.read(lambda unit: unit.sessions.find(append.key)) is None:
+        if await self.real.read(append.key.tenant, lambda unit: unit.sessions.find(append.key)) is None:
             append = replace(append, key=replace(append.key, session=f"{append.key.session} {append.receipt_id}"))
         return await self.real.append(append)
 

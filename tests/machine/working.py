@@ -209,7 +209,9 @@ class Working(Editing, Past):
 
     def _holds(self, name: str, job: Job) -> bool:
         fence = fence_of(job, name)
-        holds: bool = self.subject.run(self.subject.services.store.read(lambda unit: unit.jobs.holds(fence)))
+        holds: bool = self.subject.run(
+            self.subject.services.store.read(fence.tenant, lambda unit: unit.jobs.holds(fence))
+        )
         return holds
 
     def _versions(self) -> set[object]:

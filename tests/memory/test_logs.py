@@ -88,7 +88,7 @@ async def test_nothing_new_is_a_debug_event(tmp_path: Path, caplog: pytest.LogCa
             now, planning = services.clock.now(), services.sessions.planning
             return planning._plan(unit, row, JobKind.SUMMARISE, now=now, run_at=now)
 
-        assert await services.store.write(plan)
+        assert await services.store.write(session.key.tenant, plan)
         assert await memory.work() == 1
     (record,) = named(caplog, "nothing_new")
     assert record.levelno == logging.DEBUG

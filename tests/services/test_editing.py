@@ -72,7 +72,8 @@ async def test_what_carries_a_stale_version_on_is_stale(tmp_path: Path) -> None:
         worker = memory._services.worker
         while (job := await worker.claim()) is not None and job.kind is JobKind.REBUILD:
             await memory._services.store.write(
-                lambda unit, job=job: unit.jobs.withdraw(job.tenant, job.id, now=clock.now())  # type: ignore[misc]
+                job.tenant,
+                lambda unit, job=job: unit.jobs.withdraw(job.tenant, job.id, now=clock.now()),  # type: ignore[misc]
             )
         assert job is not None
         await worker.do(job)

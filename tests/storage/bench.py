@@ -106,22 +106,19 @@ async def log_of(store: SqliteStore, key: SessionKey = KEY) -> list[str]:
         assert [message.seq for message in log] == list(range(row.head))
         return [message.content for message in log]
 
-    return await store.read(work)
+    return await store.read("t", work)
 
 
 async def queued(store: SqliteStore, key: SessionKey = KEY, kind: JobKind = JobKind.SUMMARISE) -> bool:
     def work(unit: Unit) -> bool:
         return unit.jobs.plan(row_of(unit, key), kind, job_id=new_id(), run_at=NOW, now=NOW, max_attempts=3)
 
-    return await store.write(work)
+    return await store.write("t", work)
 
 
 async def claimed(store: SqliteStore, *, owner: str = "w1", now: datetime = NOW, tenant: str = "t") -> Job:
-    def work(unit: Unit) -> Job | None:
-        found = unit.jobs.candidates(now=now, lease_seconds=LEASE, with_model=True, limit=1)
-        return unit.jobs.claim(*found[0], owner=owner, now=now, lease_seconds=LEASE) if found else None
-
-    job = await store.write(work)
+    (found,) = await store.due_jobs(now=now, lease_seconds=LEASE, with_model=True, limit=1)
+    job = await store.write(tenant, lambda unit: unit.jobs.claim(*found, owner=owner, now=now, lease_seconds=LEASE))
     assert job is not None
     assert job.tenant == tenant
     return job

@@ -170,7 +170,7 @@ async def test_a_database_of_an_earlier_revision_keeps_everything_and_passes_the
         return row.head, [m.content for m in log if m.version == 1 and not m.deleted], head.position
 
     async with opened(path) as store:
-        assert await store.read(look) == (COUNT, [f"word{seq}" for seq in range(COUNT)], 4)
+        assert await store.read("t", look) == (COUNT, [f"word{seq}" for seq in range(COUNT)], 4)
     broken = [check for check in diagnose(Settings(db=str(path)), stuck_seconds=60).checks if not check.ok]
     assert [check.id for check in broken if not check.warning and check.id != "search"] == []
 
@@ -194,7 +194,7 @@ async def test_a_migration_that_is_broken_off_leaves_the_earlier_revision_whole(
         plain.execute("DROP TABLE summary_states")
     plain.close()
     async with opened(path) as store:
-        assert await store.read(lambda unit: row_of(unit).head) == COUNT
+        assert await store.read("t", lambda unit: row_of(unit).head) == COUNT
 
 
 async def test_a_database_of_a_later_revision_is_refused_and_left_alone(tmp_path: Path) -> None:

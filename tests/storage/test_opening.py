@@ -99,7 +99,7 @@ async def test_a_store_opened_for_reading_reads_what_others_write_and_writes_not
         await store.append(append("a"))
         assert await log_of(reader) == ["a"]
         assert await reader.secret() == await store.secret()
-        for call in (reader.append(append("b")), reader.write(row_of)):
+        for call in (reader.append(append("b")), reader.write("t", row_of)):
             with pytest.raises(StoreReadOnly):
                 await call
         await reader.wait_for_work(0.01)

@@ -52,12 +52,12 @@ async def filled(store: SqliteStore) -> None:
     )
     await store.append(append(messages=[said], idempotency_key="k1", body_hash=CANARY))
     failed = fence_of(await claimed_of_alice(store))
-    await store.write(lambda unit: unit.jobs.fail(failed, reason=CANARY, now=NOW))
+    await store.write("t", lambda unit: unit.jobs.fail(failed, reason=CANARY, now=NOW))
     await store.append(append("one more"))
     waiting = fence_of(await claimed_of_alice(store))
-    await store.write(lambda unit: unit.jobs.retry_later(waiting, run_at=after(9), reason=CANARY, now=NOW))
+    await store.write("t", lambda unit: unit.jobs.retry_later(waiting, run_at=after(9), reason=CANARY, now=NOW))
     base = summary((0, 4), version=1, text=CANARY)
-    await store.write(lambda unit: derive(unit, base, summary((0, 6), version=2, base=base, text=CANARY)))
+    await store.write("t", lambda unit: derive(unit, base, summary((0, 6), version=2, base=base, text=CANARY)))
 
 
 async def claimed_of_alice(store: SqliteStore) -> Job:
@@ -87,8 +87,8 @@ async def test_a_reset_leaves_no_byte_of_the_content_in_any_file(tmp_path: Path)
     async with opened(path, planner=always) as store:
         await filled(store)
         assert bytes_with(tmp_path, CANARY, CANARY_HAN)
-        row = await store.read(row_of)
-        assert await store.write(lambda unit: unit.sessions.reset("t", row.id, now=after(1))) == 62
+        row = await store.read("t", row_of)
+        assert await store.write("t", lambda unit: unit.sessions.reset("t", row.id, now=after(1))) == 62
         assert bytes_with(tmp_path, CANARY, CANARY[:6], CANARY_HAN, "龘龘龘") == []
     assert bytes_with(tmp_path, CANARY, CANARY[:6], CANARY_HAN, "龘龘龘") == []
 
@@ -96,7 +96,7 @@ async def test_a_reset_leaves_no_byte_of_the_content_in_any_file(tmp_path: Path)
 async def test_bytes_that_a_reader_holds_on_to_are_gone_soon_after_it_ends(tmp_path: Path) -> None:
     async with opened(tmp_path / "m.db", planner=always) as store:
         await filled(store)
-        row = await store.read(row_of)
+        row = await store.read("t", row_of)
         looked, done = asyncio.Event(), asyncio.Event()
         loop = asyncio.get_running_loop()
 
@@ -106,9 +106,9 @@ async def test_bytes_that_a_reader_holds_on_to_are_gone_soon_after_it_ends(tmp_p
             asyncio.run_coroutine_threadsafe(done.wait(), loop).result(30)
             return head
 
-        reading = asyncio.ensure_future(store.read(slow))
+        reading = asyncio.ensure_future(store.read("t", slow))
         await looked.wait()
-        await store.write(lambda unit: unit.sessions.reset("t", row.id, now=after(1)))
+        await store.write("t", lambda unit: unit.sessions.reset("t", row.id, now=after(1)))
         assert bytes_with(tmp_path, CANARY)
         done.set()
         assert await reading == 62
@@ -131,15 +131,15 @@ from tests.storage.bench import after, opened, row_of
 from anaphora.testing.failpoints import KillAt
 async def main():
     async with opened({str(path)!r}, failpoint=KillAt("write.after_commit")) as store:
-        row = await store.read(row_of)
-        await store.write(lambda unit: unit.sessions.reset("t", row.id, now=after(1)))
+        row = await store.read("t", row_of)
+        await store.write("t", lambda unit: unit.sessions.reset("t", row.id, now=after(1)))
 asyncio.run(main())
 """
     done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", died], check=False)
     assert done.returncode == -signal.SIGKILL
     assert bytes_with(tmp_path, CANARY[:6])
     async with opened(path) as store:
-        assert await store.read(lambda unit: row_of(unit).head) == 0
+        assert await store.read("t", lambda unit: row_of(unit).head) == 0
     assert bytes_with(tmp_path, CANARY, CANARY[:6], CANARY_HAN, "龘龘龘") == []
 
 
@@ -147,8 +147,8 @@ async def test_a_reset_that_does_not_commit_changes_nothing(tmp_path: Path) -> N
     broken = RaiseAt("reset.before_commit", OSError("pulled the plug"))
     async with opened(tmp_path / "m.db", failpoint=broken) as store:
         await store.append(append("a"))
-        row = await store.read(row_of)
+        row = await store.read("t", row_of)
         with pytest.raises(OSError, match="pulled"):
-            await store.write(lambda unit: unit.sessions.reset("t", row.id, now=NOW))
+            await store.write("t", lambda unit: unit.sessions.reset("t", row.id, now=NOW))
         assert await log_of(store) == ["a"]
-        assert await store.read(row_of) == row
+        assert await store.read("t", row_of) == row

@@ -36,18 +36,18 @@ def makes(session: str, then: Exception | None = None) -> Callable[[Unit], str]:
 
 
 async def names(store: SqliteStore) -> set[str]:
-    return {row.key.session for row in await store.read(lambda unit: unit.sessions.list("t"))}
+    return {row.key.session for row in await store.read("t", lambda unit: unit.sessions.list("t"))}
 
 
 async def test_a_failing_write_is_undone_and_its_neighbours_are_not(tmp_path: Path) -> None:
     seen = Recorder()
     async with opened(tmp_path / "m.db", failpoint=seen) as store:
         results = await asyncio.gather(
-            store.write(makes("good")),
-            store.write(makes("bad", LeaseLost("too late"))),
+            store.write("t", makes("good")),
+            store.write("t", makes("bad", LeaseLost("too late"))),
             store.append(append("hello", key=key_of(session="said"))),
-            store.write(makes("stops", StopIteration())),
-            store.write(makes("fine")),
+            store.write("t", makes("stops", StopIteration())),
+            store.write("t", makes("fine")),
             return_exceptions=True,
         )
         assert seen.names == ["write.before_commit", "write.after_commit"]
@@ -61,7 +61,9 @@ async def test_a_write_that_the_database_refuses_fails_alone(tmp_path: Path) -> 
         unit.sessions.set_ended("t", row_of(unit, key_of(session="half done")).id, ended_at=NOW.replace(tzinfo=None))
 
     async with opened(tmp_path / "m.db") as store:
-        results = await asyncio.gather(store.write(breaks), store.write(makes("good")), return_exceptions=True)
+        results = await asyncio.gather(
+            store.write("t", breaks), store.write("t", makes("good")), return_exceptions=True
+        )
         assert isinstance(results[0], AnaphoraError)
         assert await names(store) == {"good"}
 
@@ -77,8 +79,8 @@ async def test_what_was_written_in_a_read_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "m.db", ":memory:"):
         async with opened(path) as store:
             with pytest.raises(StoreError):
-                await store.read(makes("sneaky"))
-            await store.write(makes("proper"))
+                await store.read("t", makes("sneaky"))
+            await store.write("t", makes("proper"))
             assert await names(store) == {"proper"}
 
 
@@ -92,8 +94,8 @@ async def test_a_read_sees_one_moment(tmp_path: Path) -> None:
             asyncio.run_coroutine_threadsafe(store.append(append("b")), loop).result(30)
             return before, row_of(unit).head
 
-        assert await store.read(twice) == (1, 1)
-        assert (await store.read(row_of)).head == 2
+        assert await store.read("t", twice) == (1, 1)
+        assert (await store.read("t", row_of)).head == 2
 
 
 async def test_two_stores_on_one_file_never_find_it_locked(tmp_path: Path) -> None:
@@ -103,7 +105,7 @@ async def test_two_stores_on_one_file_never_find_it_locked(tmp_path: Path) -> No
         async def talk(store: SqliteStore, caller: int) -> None:
             for number in range(10):
                 await store.append(append(f"{caller}-{number}"))
-                await store.read(row_of)
+                await store.read("t", row_of)
 
         await asyncio.gather(*(talk(store, caller) for caller in range(6) for store in (one, two)))
         log = await log_of(one)
@@ -152,7 +154,7 @@ async def test_a_file_that_is_held_for_too_long_is_busy_and_nothing_was_written(
     async with opened(path, busy_timeout=0.2) as store:
         holder = sqlite3.connect(path, isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
-        results = await asyncio.gather(store.append(append("a")), store.write(makes("b")), return_exceptions=True)
+        results = await asyncio.gather(store.append(append("a")), store.write("t", makes("b")), return_exceptions=True)
         assert [type(result) for result in results] == [StoreBusy, StoreBusy]
         assert await names(store) == set()
         holder.execute("ROLLBACK")
@@ -198,7 +200,7 @@ async def test_on_a_disk_that_is_nearly_full_what_fits_is_kept(tmp_path: Path) -
         texts = ["small", "x" * 100_000, "small too"]
         results = await asyncio.gather(
             store.append(append(texts[0])),
-            store.write(makes("made")),
+            store.write("t", makes("made")),
             store.append(append(texts[1])),
             store.append(append(texts[2])),
             return_exceptions=True,
@@ -213,7 +215,12 @@ async def test_close_finishes_what_was_handed_in_and_then_refuses(tmp_path: Path
         await asyncio.sleep(0)
         await asyncio.gather(store.close(), store.close())
         assert [receipt.seq for receipt in await asyncio.gather(*going)] == list(range(300))
-        for call in (store.append(append("late")), store.read(row_of), store.write(row_of), store.wait_for_work(1)):
+        for call in (
+            store.append(append("late")),
+            store.read("t", row_of),
+            store.write("t", row_of),
+            store.wait_for_work(1),
+        ):
             with pytest.raises(StoreClosed):
                 await call
         await store.close()
@@ -224,22 +231,23 @@ async def test_a_store_in_memory_does_it_all(tmp_path: Path) -> None:
     async with opened(":memory:") as store:
         await asyncio.gather(
             *(store.append(append(str(number))) for number in range(50)),
-            *(store.write(makes(f"m{number}")) for number in range(5)),
-            *(store.read(lambda unit: unit.sessions.list("t")) for _ in range(20)),
+            *(store.write("t", makes(f"m{number}")) for number in range(5)),
+            *(store.read("t", lambda unit: unit.sessions.list("t")) for _ in range(20)),
         )
-        row = await store.read(row_of)
+        row = await store.read("t", row_of)
         assert row.head == 50
         assert (
             len(
                 await store.read(
+                    "t",
                     lambda u: u.words.search(
                         "t", "alice", agent=None, session_id=None, terms=["7"], trigrams=(), limit=5
-                    )
+                    ),
                 )
             )
             == 1
         )
-        await store.write(lambda unit: unit.sessions.reset("t", row.id, now=NOW))
+        await store.write("t", lambda unit: unit.sessions.reset("t", row.id, now=NOW))
         assert await log_of(store) == []
     assert list(tmp_path.iterdir()) == []
 

@@ -119,7 +119,7 @@ class Crew:
     async def _left(self) -> int:
         """Jobs that this process could do, now or later."""
         with_model = self._services.jobs.with_model
-        return await self._services.store.read(lambda unit: unit.jobs.due_count(now=None, with_model=with_model))
+        return await self._services.store.due_count(now=None, with_model=with_model)
 
     async def _obey_signals(self, scope: anyio.CancelScope, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         """The first signal lets the job in hand finish within the grace, the second does not."""
@@ -151,7 +151,9 @@ async def finish_rebuild(services: Services, key: SessionKey, *, timeout: float)
         row = await services.sessions.find(key)
         if row is None:
             return None
-        jobs = await services.store.read(lambda unit: unit.jobs.list(key.tenant, session_id=row.id, limit=50))
+        jobs = await services.store.read(
+            key.tenant, lambda unit: unit.jobs.list(key.tenant, session_id=row.id, limit=50)
+        )
         # one that waits for a model is not this rebuild: it was planned for later when this one ended
         with_model = services.jobs.with_model
         return next((job for job in jobs if job.kind is JobKind.REBUILD and (with_model or not job.needs_model)), None)

@@ -218,12 +218,6 @@ class Jobs(Protocol):
         """Queue a job unless one is live; a running one is told to look again. True if queued."""
         ...
 
-    def candidates(
-        self, *, now: datetime, lease_seconds: float, with_model: bool, limit: int
-    ) -> Sequence[tuple[str, UUID]]:
-        """Tenant and id of jobs that could be claimed now, oldest first, fair between tenants."""
-        ...
-
     def claim(self, tenant: str, job_id: UUID, *, owner: str, now: datetime, lease_seconds: float) -> Job | None:
         """Take the lease and count the attempt; None if somebody else was faster."""
         ...
@@ -278,10 +272,6 @@ class Jobs(Protocol):
         limit: int = 50,
     ) -> Sequence[Job]:
         """Jobs, newest first. `stuck_before`: running with a lease that ended before then, or queued and due."""
-        ...
-
-    def due_count(self, *, now: datetime | None, with_model: bool) -> int:
-        """Live jobs a worker could take at `now` (None: at any time), running ones included."""
         ...
 
 
@@ -343,18 +333,35 @@ class Unit(Protocol):
 
 
 class Store(Protocol):
-    """A database. `work` runs in a thread of the store with a sync unit; it must not block on anything else."""
+    """A database. `work` runs with a sync unit, and must not block on anything else.
 
-    async def read(self, work: Callable[[Unit], T]) -> T:
+    A unit is of one tenant: what it is asked of another is not there. `work` may run more than once before one of its
+    transactions holds: it must act through its unit alone.
+    """
+
+    async def read(self, tenant: str, work: Callable[[Unit], T]) -> T:
         """Run in one snapshot."""
         ...
 
-    async def write(self, work: Callable[[Unit], T]) -> T:
-        """Run in a transaction; when this returns, it is on disk. Nothing is written if `work` raises."""
+    async def write(self, tenant: str, work: Callable[[Unit], T]) -> T:
+        """Run in a transaction; when this returns, it is on disk. Nothing is written if `work` raises.
+
+        A session that is looked up is nobody else's to change until the end of the transaction.
+        """
         ...
 
     async def append(self, append: Append) -> Receipt:
         """Append; many callers share one transaction."""
+        ...
+
+    async def due_jobs(
+        self, *, now: datetime, lease_seconds: float, with_model: bool, limit: int
+    ) -> Sequence[tuple[str, UUID]]:
+        """Tenant and id of jobs of all tenants that could be claimed now, oldest first, fair between tenants."""
+        ...
+
+    async def due_count(self, *, now: datetime | None, with_model: bool) -> int:
+        """Live jobs of all tenants that a worker could take at `now` (None: at any time), running ones included."""
         ...
 
     async def wait_for_work(self, timeout: float) -> None:

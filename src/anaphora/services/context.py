@@ -78,7 +78,7 @@ class Contexts:
             checked_text(query, "the query")
         limit = self.default_budget if budget is None else budget
         room = limit - fixed_tokens(instructions, limit, self.counter.count)
-        found = await self.store.read(lambda unit: self._find(unit, key, strategy, room, as_of))
+        found = await self.store.read(key.tenant, lambda unit: self._find(unit, key, strategy, room, as_of))
         material = Material(
             instructions=instructions,
             query=query,

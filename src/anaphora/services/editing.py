@@ -70,7 +70,7 @@ class Editing:
             check_size(wanted, self.max_message_bytes)
             return self._as_message(old, wanted)
 
-        message = await self.store.write(lambda unit: self._amend(unit, key, seq, new_version))
+        message = await self.store.write(key.tenant, lambda unit: self._amend(unit, key, seq, new_version))
         self.failpoint("message.edited")
         return message
 
@@ -97,7 +97,7 @@ class Editing:
             self._amend(unit, key, seq, tombstone)
             return before is not None and not before.deleted
 
-        was_there = await self.store.write(delete)
+        was_there = await self.store.write(key.tenant, delete)
         self.failpoint("message.deleted")
         return was_there
 

@@ -77,7 +77,7 @@ class Export:
 
     async def finds(self, scope: Scope) -> bool:
         """True if there is anything to export."""
-        return bool(await self.store.read(lambda unit: unit.exchange.keys(scope, after=None, limit=1)))
+        return bool(await self.store.read(scope.tenant, lambda unit: unit.exchange.keys(scope, after=None, limit=1)))
 
     async def lines(self, scope: Scope, *, tally: Tally | None = None) -> AsyncGenerator[str]:
         """The lines of an export, each with its line feed: header, sessions in order, receipts, footer.
@@ -104,13 +104,15 @@ class Export:
         yield line_of(header())
         while progress.more:
             with SpooledTemporaryFile(max_size=_BATCH_BYTES) as aside:
-                await self.store.read(partial(_write_sessions, scope=scope, progress=progress, aside=aside))
+                await self.store.read(
+                    scope.tenant, partial(_write_sessions, scope=scope, progress=progress, aside=aside)
+                )
                 aside.seek(0)
                 while lines := await anyio.to_thread.run_sync(aside.readlines, _READ_BYTES):
                     for line in lines:
                         yield line.decode()
         last: UUID | None = None
-        while kept := await self.store.read(partial(_receipts, scope=scope, after=last)):
+        while kept := await self.store.read(scope.tenant, partial(_receipts, scope=scope, after=last)):
             for each in kept:
                 receipt = _as_of(each, progress.logs)
                 if receipt is not None:

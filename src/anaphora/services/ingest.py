@@ -102,7 +102,7 @@ class Ingest:
             row = unit.sessions.find(key)
             return row.head if row else 0
 
-        return await self.store.read(head)
+        return await self.store.read(key.tenant, head)
 
     async def _tokens(self, messages: Sequence[NewMessage]) -> tuple[int, ...]:
         def count() -> tuple[int, ...]:

@@ -38,7 +38,7 @@ class Jobs:
             raise InvalidInput("limit must be between 1 and 1000")
         before = None if stuck_seconds is None else self.clock.now() - timedelta(seconds=stuck_seconds)
         found = await self.store.read(
-            lambda unit: unit.jobs.list(tenant, states=states, stuck_before=before, limit=limit)
+            tenant, lambda unit: unit.jobs.list(tenant, states=states, stuck_before=before, limit=limit)
         )
         waits = before is not None and not self.with_model
         return [job for job in found if not (waits and job.needs_model)]
@@ -53,7 +53,9 @@ class Jobs:
             NotFound: the job is not there or has not failed.
 
         """
-        count = await self.store.write(lambda unit: unit.jobs.retry_failed(tenant, job_id=job_id, now=self.clock.now()))
+        count = await self.store.write(
+            tenant, lambda unit: unit.jobs.retry_failed(tenant, job_id=job_id, now=self.clock.now())
+        )
         self.failpoint("jobs.retried")
         if job_id is not None and not count:
             raise NotFound(f"there is no failed job {job_id} that could be tried again")
@@ -62,8 +64,8 @@ class Jobs:
     async def due(self) -> int:
         """How many live jobs could be worked on now."""
         now = self.clock.now()
-        return await self.store.read(lambda unit: unit.jobs.due_count(now=now, with_model=self.with_model))
+        return await self.store.due_count(now=now, with_model=self.with_model)
 
     async def live(self) -> int:
         """How many jobs are queued or running at all."""
-        return await self.store.read(lambda unit: unit.jobs.due_count(now=None, with_model=True))
+        return await self.store.due_count(now=None, with_model=True)

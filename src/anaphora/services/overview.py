@@ -79,7 +79,7 @@ class Overview:
                 return list(self._entries(unit, row, versions=limit))
             return list(self._entries_then(unit, row, moment, versions=limit))
 
-        return await self.store.read(look)
+        return await self.store.read(key.tenant, look)
 
     async def of_sessions(
         self, tenant: str, *, user: str | None = None, agent: str | None = None, chain: bool = False, limit: int = 20
@@ -95,7 +95,7 @@ class Overview:
                     break
             return found[:limit]
 
-        return await self.store.read(look)
+        return await self.store.read(tenant, look)
 
     def _entries(self, unit: Unit, row: SessionRow, *, versions: int) -> Iterator[Entry]:
         tenant, strategy = row.key.tenant, self.strategies.get(row.strategy).name

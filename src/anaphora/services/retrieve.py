@@ -71,4 +71,4 @@ class Retrieve:
                 limit=limit,
             )
 
-        return await self.store.read(find)
+        return await self.store.read(tenant, find)

@@ -37,11 +37,13 @@ class Sessions:
     ) -> Sequence[SessionRow]:
         """Sessions, the last used first."""
         _check_limit(limit)
-        return await self.store.read(lambda unit: unit.sessions.list(tenant, user=user, agent=agent, limit=limit))
+        return await self.store.read(
+            tenant, lambda unit: unit.sessions.list(tenant, user=user, agent=agent, limit=limit)
+        )
 
     async def find(self, key: SessionKey) -> SessionRow | None:
         """The session, or None if nothing was ever said in it."""
-        return await self.store.read(lambda unit: unit.sessions.find(key))
+        return await self.store.read(key.tenant, lambda unit: unit.sessions.find(key))
 
     async def open_numbered(self, *, tenant: str, user: str, agent: str, strategy: str | None = None) -> SessionKey:
         """A new session named by the next free number of this user and agent."""
@@ -53,7 +55,7 @@ class Sessions:
             self._create(unit, key, strategy)
             return key
 
-        key = await self.store.write(create)
+        key = await self.store.write(tenant, create)
         self.failpoint("session.numbered")
         return key
 
@@ -70,7 +72,7 @@ class Sessions:
             self.planning.plan_summarise(unit, row, now=self.clock.now())
             return True
 
-        was_there = await self.store.write(end)
+        was_there = await self.store.write(key.tenant, end)
         self.failpoint("session.ended")
         return was_there
 
@@ -81,7 +83,7 @@ class Sessions:
             row = unit.sessions.find(key)
             return unit.sessions.reset(key.tenant, row.id, now=self.clock.now()) if row else 0
 
-        gone = await self.store.write(reset)
+        gone = await self.store.write(key.tenant, reset)
         self.failpoint("session.reset")
         return gone
 
@@ -107,7 +109,7 @@ class Sessions:
                 self.planning.forget_rebuild(unit, row, now=now)
             return self.planning.plan_rebuild(unit, row, from_seq=min([from_seq, *waiting]), now=now)
 
-        queued = await self.store.write(rebuild)
+        queued = await self.store.write(key.tenant, rebuild)
         self.failpoint("session.rebuild_queued")
         return queued
 
@@ -124,7 +126,7 @@ class Sessions:
             end = row.head if stop is None else min(stop, row.head)
             return unit.messages.range(key.tenant, row.id, SeqRange(min(start, end), end), limit=limit)
 
-        return await self.store.read(read)
+        return await self.store.read(key.tenant, read)
 
     async def newest(
         self, key: SessionKey, *, stop: int | None = None, limit: int = 100, as_of: AsOf | None = None
@@ -145,7 +147,7 @@ class Sessions:
                 found = unit.messages.newest(key.tenant, row.id, span, limit=limit)
             return tuple(reversed(found))
 
-        return await self.store.read(read)
+        return await self.store.read(key.tenant, read)
 
     async def appended_with(self, key: SessionKey, idempotency_key: str) -> tuple[Receipt, Sequence[Message]] | None:
         """The receipt of the append that came with the key, and what is left of its messages."""
@@ -157,7 +159,7 @@ class Sessions:
                 return None
             return receipt, unit.messages.range(key.tenant, row.id, receipt.range, limit=len(receipt.range))
 
-        return await self.store.read(read)
+        return await self.store.read(key.tenant, read)
 
     async def versions(self, key: SessionKey, *, start: int, stop: int) -> Sequence[Message]:
         """Every version of the messages of a range, by message, oldest first; tombstones stand at the end of theirs."""
@@ -172,7 +174,7 @@ class Sessions:
             earlier = unit.history.versions(key.tenant, row.id, span)
             return sorted((*earlier, *current), key=lambda message: (message.seq, message.version))
 
-        return await self.store.read(read)
+        return await self.store.read(key.tenant, read)
 
     async def summaries(
         self, key: SessionKey, *, limit: int = 20, before: int | None = None, as_of: AsOf | None = None
@@ -190,11 +192,11 @@ class Sessions:
                 return unit.summaries.chain(tenant, row.id, strategy=strategy, limit=limit, before=before)
             return unit.history.chain(tenant, row.id, strategy=strategy, moment=moment, limit=limit, before=before)
 
-        return await self.store.read(read)
+        return await self.store.read(key.tenant, read)
 
     async def stats(self, tenant: str, *, user: str | None = None) -> Mapping[str, Any]:
         """How many summaries were made, and how long they took."""
-        return await self.store.read(lambda unit: unit.summaries.stats(tenant, user=user))
+        return await self.store.read(tenant, lambda unit: unit.summaries.stats(tenant, user=user))
 
     async def receipt(self, tenant: str, receipt_id: UUID) -> ReceiptState:
         """What became of an append.
@@ -221,7 +223,7 @@ class Sessions:
             covered = union(r for point in summary.points for r in point.covered) if summary else ()
             return ReceiptState.ELIDED if subtract(left, covered) else ReceiptState.SUMMARISED
 
-        return await self.store.read(look)
+        return await self.store.read(tenant, look)
 
     def _create(self, unit: Unit, key: SessionKey, strategy: str | None) -> SessionRow:
         now = self.clock.now()

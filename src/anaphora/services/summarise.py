@@ -73,7 +73,7 @@ class Summarise:
             ModelError: the model failed; the caller decides when to try again.
 
         """
-        assignment = await self.store.write(lambda unit: self._assign(unit, job, fence))
+        assignment = await self.store.write(job.tenant, lambda unit: self._assign(unit, job, fence))
         self.failpoint("summarise.assigned")
         if assignment is None:
             extra = {"event": "nothing_new", "session_id": str(job.session_id)}
@@ -98,7 +98,7 @@ class Summarise:
         self.failpoint("summarise.after_model")
         millis = round((self.clock.monotonic() - started) * 1000)
         summary = self._summary(assignment, draft, points, millis)
-        await self.store.write(lambda unit: self._commit(unit, job, assignment, summary, reason))
+        await self.store.write(job.tenant, lambda unit: self._commit(unit, job, assignment, summary, reason))
         self.failpoint("summarise.after_commit")
         _ended(job, JobState.DONE if reason is None else JobState.FAILED)
         self._report(assignment, summary, millis)

@@ -143,7 +143,13 @@ class SqlRestore:
         self._insert(_INSERT_VERSIONS, message_versions, earlier)
         self._words.add(
             [
-                Indexed(key=row.key, session_id=row.id, seq=entry.message.seq, body=_body(entry.message))
+                Indexed(
+                    key=row.key,
+                    session_id=row.id,
+                    seq=entry.message.seq,
+                    id=entry.message.id,
+                    body=_body(entry.message),
+                )
                 for entry in entries
                 if not entry.message.deleted
             ]

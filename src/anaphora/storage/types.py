@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -51,5 +53,19 @@ class UtcTime(sa.types.TypeDecorator[datetime]):
 
 
 def json_type() -> sa.types.TypeEngine[Any]:
-    """JSON; binary where the database has it."""
-    return sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
+    """JSON as it was written: a binary kind would forget the order of the names, and cannot hold every text."""
+    return sa.JSON(none_as_null=True)
+
+
+def plain_json(value: object) -> str:
+    """The value as compact JSON text."""
+    return _ENCODER.encode(value)
+
+
+def _plain(value: object) -> dict[Any, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)

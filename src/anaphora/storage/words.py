@@ -24,6 +24,8 @@ _UNSPACED = re.compile(
     "\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
 )
 _TEXT_KEYS = ("text", "content", "caption", "alt", "title")
+#: more words than this in one question are not looked at
+MAX_TERMS = 32
 #: the usual constants of BM25: how soon repetition stops to matter, how much length matters
 _K1 = 1.2
 _B = 0.75
@@ -36,6 +38,8 @@ class Indexed:
     key: SessionKey
     session_id: UUID
     seq: int
+    #: the message: later ones have greater ids
+    id: UUID
     body: str
 
 
@@ -85,3 +89,9 @@ def weight(count: int, length: int, average: float) -> float:
     """BM25's weight of a word that occurs `count` times in a document of this length."""
     norm = 1 - _B + _B * (length / average if average > 0 else 1.0)
     return count * (_K1 + 1) / (count + _K1 * norm)
+
+
+def usable(texts: Sequence[str]) -> list[str]:
+    """Distinct texts that have something to look for, in order."""
+    seen = dict.fromkeys(text.replace("\x00", " ").strip() for text in texts)
+    return [text for text in seen if any(char.isalnum() for char in text)][:MAX_TERMS]

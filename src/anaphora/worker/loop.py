@@ -88,13 +88,11 @@ class Worker:
         """Take the lease of the next due job."""
         now = self.clock.now()
         lease = self.work.lease_seconds
-        candidates = await self.store.read(
-            lambda unit: unit.jobs.candidates(now=now, lease_seconds=lease, with_model=self.with_model, limit=8)
-        )
+        candidates = await self.store.due_jobs(now=now, lease_seconds=lease, with_model=self.with_model, limit=8)
         for tenant, job_id in candidates:
             # a claim on disk must come back to be released: cancelled between, it would hold its lease for nobody
             with anyio.CancelScope(shield=True):
-                job = await self.store.write(self._claiming(tenant, job_id))
+                job = await self.store.write(tenant, self._claiming(tenant, job_id))
             if job is not None:
                 self.failpoint("worker.claimed")
                 _status(job, JobState.RUNNING)
@@ -121,7 +119,7 @@ class Worker:
             error = await self._attempt(job, fence)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
-                await self.store.write(lambda unit: unit.jobs.release(fence, now=self.clock.now()))
+                await self.store.write(fence.tenant, lambda unit: unit.jobs.release(fence, now=self.clock.now()))
                 self.failpoint("worker.released")
             _status(job, JobState.QUEUED)
             raise
@@ -151,7 +149,10 @@ class Worker:
             await self.clock.sleep(self.work.lease_seconds / 3)
             try:
                 kept = await self.store.write(
-                    lambda unit: unit.jobs.heartbeat(fence, now=self.clock.now(), lease_seconds=self.work.lease_seconds)
+                    fence.tenant,
+                    lambda unit: unit.jobs.heartbeat(
+                        fence, now=self.clock.now(), lease_seconds=self.work.lease_seconds
+                    ),
                 )
             except StoreError as error:
                 log.warning("No heartbeat for job %s: %s", fence.job_id, error, extra={"event": "store_failed"})
@@ -170,7 +171,7 @@ class Worker:
         now = self.clock.now()
         # a store that fails says nothing about the job: that is tried again for as long as it takes
         if job.attempt >= job.max_attempts and not isinstance(error, StoreError):
-            await self.store.write(lambda unit: self._give_up(unit, job, fence, reason))
+            await self.store.write(fence.tenant, lambda unit: self._give_up(unit, job, fence, reason))
             self.failpoint("worker.failed")
             _status(job, JobState.FAILED)
             return
@@ -178,7 +179,9 @@ class Worker:
         chance = int.from_bytes(self.randomness(4), "big") / 2**32
         delay = self.work.retry.delay(job.attempt, chance=chance, retry_after=asked)
         run_at = now + timedelta(seconds=delay)
-        await self.store.write(lambda unit: unit.jobs.retry_later(fence, run_at=run_at, reason=reason, now=now))
+        await self.store.write(
+            fence.tenant, lambda unit: unit.jobs.retry_later(fence, run_at=run_at, reason=reason, now=now)
+        )
         self.failpoint("worker.retry_planned")
         _status(job, JobState.QUEUED)
         log.info("Job %s will be tried again in %.0f s", job.id, delay, extra={"event": "retry", "job_id": str(job.id)})

@@ -141,9 +141,9 @@ class Restore:
                 yield group
 
     async def _take(self, run: _Run, group: _Group) -> None:
-        outcomes = await self.store.read(partial(self._settle, run=run, group=group, write=False))
+        outcomes = await self.store.read(run.tenant, partial(self._settle, run=run, group=group, write=False))
         if any(outcome.needed for outcome in outcomes):
-            outcomes = await self.store.write(partial(self._settle, run=run, group=group, write=True))
+            outcomes = await self.store.write(run.tenant, partial(self._settle, run=run, group=group, write=True))
             self.failpoint("restore.after_block")
         run.apply(group, outcomes)
 

@@ -384,4 +384,4 @@ class IntoLog:
                 stop = page[-1].seq
             return None
 
-        return await self.service.store.read(newest)
+        return await self.service.store.read(key.tenant, newest)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.pool import NullPool
 
 from anaphora.errors import StoreError
+from anaphora.storage.types import plain_json
 
 #: FTS5 with trigrams came with 3.34, RETURNING with 3.35
 _OLDEST_SQLITE = (3, 35, 0)
@@ -81,7 +81,7 @@ class Database:
             creator=create,
             poolclass=NullPool,
             hide_parameters=True,
-            json_serializer=_ENCODER.encode,
+            json_serializer=plain_json,
             json_deserializer=json.loads,
         )
 
@@ -135,12 +135,3 @@ def check_version() -> None:
     """Raise `StoreError` if Python's SQLite is too old."""
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old: use a Python with 3.35 or later")
-
-
-def _plain(value: object) -> dict[Any, Any]:
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} is not JSON")
-
-
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)

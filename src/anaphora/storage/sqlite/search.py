@@ -8,11 +8,9 @@ compared with the caller's scope exactly (I11).
 
 from __future__ import annotations
 
-import hashlib
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import nlargest
 from uuid import UUID
 
@@ -21,8 +19,9 @@ import sqlalchemy as sa
 from anaphora.domain.keys import SessionKey
 from anaphora.ports.rows import WordHit
 from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
+from anaphora.storage.scope import Scope, session_token, tokens_of
 from anaphora.storage.tables import messages, metadata, sessions
-from anaphora.storage.words import Indexed, has_unspaced_script, rarity, weight
+from anaphora.storage.words import Indexed, has_unspaced_script, rarity, usable, weight
 
 #: which message a document of the full-text tables is. Those are made by hand in the migration; a session's
 #: documents are found by its scope, so that an append writes no second index that is ordered by session
@@ -36,8 +35,6 @@ message_docs = sa.Table(
     sa.Column("seq", sa.Integer, nullable=False),
 )
 
-#: more words than this in one question are not looked at
-MAX_TERMS = 32
 #: a trigram index cannot look up anything shorter
 _TRIGRAM = 3
 #: candidates that are read and counted exactly, for each hit that was asked for
@@ -89,34 +86,6 @@ _TRIGRAM_SCAN = sa.text(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Scope:
-    """Whose messages are searched."""
-
-    tenant: str
-    user: str
-    agent: str | None
-    session_id: UUID | None
-
-    @property
-    def token(self) -> str:
-        """The narrowest token that all messages of the scope have."""
-        if self.session_id is not None:
-            return _token("s", self.tenant, self.session_id.hex)
-        if self.agent is not None:
-            return _token("a", self.tenant, self.user, self.agent)
-        return _token("u", self.tenant, self.user)
-
-    def conditions(self) -> Iterable[sa.ColumnElement[bool]]:
-        """The scope, exactly."""
-        yield sessions.c.tenant_id == self.tenant
-        yield sessions.c.user_id == self.user
-        if self.agent is not None:
-            yield sessions.c.agent_id == self.agent
-        if self.session_id is not None:
-            yield sessions.c.id == self.session_id
-
-
 class FtsWords:
     """`storage.words.Words` over one transaction."""
 
@@ -134,7 +103,7 @@ class FtsWords:
         for doc, entry in enumerate(entries, start=first):
             scope = scopes.get(entry.session_id)
             if scope is None:
-                scope = scopes[entry.session_id] = _scope_text(entry.key, entry.session_id)
+                scope = scopes[entry.session_id] = " ".join(tokens_of(entry.key, entry.session_id))
             docs.append((doc, entry.key.tenant, entry.session_id.hex, entry.seq))
             words.append((doc, scope, entry.body))
         self._connection.exec_driver_sql(_ADD_DOCS, docs)
@@ -145,7 +114,7 @@ class FtsWords:
 
     def replace(self, old: Indexed, body: str | None) -> None:
         """Another text in the place of that of a message; None takes it out of the index."""
-        query = f"scope:{_token('s', old.key.tenant, old.session_id.hex)}"
+        query = f"scope:{session_token(old.key.tenant, old.session_id)}"
         beginning = _beginning(old.body)
         if beginning:  # few messages of a long session begin so
             query = f"{query} AND body:{_quoted(beginning)}"
@@ -157,13 +126,13 @@ class FtsWords:
         if body is None:
             self._connection.exec_driver_sql(docs, (doc,))
             return
-        self._connection.exec_driver_sql(_ADD_WORDS, (doc, _scope_text(old.key, old.session_id), body))
+        self._connection.exec_driver_sql(_ADD_WORDS, (doc, " ".join(tokens_of(old.key, old.session_id)), body))
         if has_unspaced_script(body):
             self._connection.exec_driver_sql(_ADD_TRIGRAMS, (doc, body))
 
     def forget(self, tenant: str, session_id: UUID) -> None:
         """Take every message of a session out of the index."""
-        where = {"scope": f"scope:{_token('s', tenant, session_id.hex)}", "tenant": tenant, "uid": session_id}
+        where = {"scope": f"scope:{session_token(tenant, session_id)}", "tenant": tenant, "uid": session_id}
         docs = [(doc,) for doc in self._connection.execute(_DOCS_OF_SESSION, where).scalars()]
         if docs:
             for statement in _FORGET:
@@ -185,8 +154,8 @@ class FtsWords:
         Words are taken literally, whatever characters they have; a word of several tokens is a phrase. Equal
         scores: the newest first.
         """
-        scope = _Scope(tenant=tenant, user=user, agent=agent, session_id=session_id)
-        documents, average = self._size(scope)
+        scope = Scope(tenant=tenant, user=user, agent=agent, session_id=session_id)
+        documents, average = scope.size(self._connection)
         if not documents or limit < 1:
             return []
         keep = max(_MIN_CANDIDATES, limit * _CANDIDATES_PER_HIT)
@@ -197,19 +166,13 @@ class FtsWords:
         best = nlargest(limit, self._hits(scope, counts, average), key=lambda found: (found[1].score, found[0]))
         return [hit for _, hit in best]
 
-    def _size(self, scope: _Scope) -> tuple[int, float]:
-        """How many messages the scope has, and how long they are on average."""
-        query = sa.select(sa.func.sum(sessions.c.head), sa.func.sum(sessions.c.tokens)).where(*scope.conditions())
-        documents, tokens = self._connection.execute(query).one()
-        return (documents, tokens / documents) if documents else (0, 0.0)
-
     def _by_words(
-        self, scope: _Scope, terms: Sequence[str], documents: int, keep: int
+        self, scope: Scope, terms: Sequence[str], documents: int, keep: int
     ) -> dict[int, list[tuple[float, int]]]:
         """The most promising documents: for each its words' rarities and counts."""
         rarities: dict[str, float] = {}
         exact: list[str] = []
-        for term in _usable(terms):
+        for term in usable(terms):
             query = f"scope:{scope.token} AND body:{_quoted(term)}"
             having = self._connection.execute(_HOW_MANY, {"query": query}).scalar_one()
             if having:
@@ -247,9 +210,9 @@ class FtsWords:
         return {doc: [queries[int(at)] for at in which.split(",")] for doc, which in rows}
 
     def _by_trigrams(
-        self, scope: _Scope, strings: Sequence[str], documents: int, keep: int
+        self, scope: Scope, strings: Sequence[str], documents: int, keep: int
     ) -> dict[int, list[tuple[float, int]]]:
-        wanted = [unicodedata.normalize("NFC", text) for text in _usable(strings)]
+        wanted = [unicodedata.normalize("NFC", text) for text in usable(strings)]
         if not wanted:
             return {}
         long = [text for text in wanted if len(text) >= _TRIGRAM]
@@ -271,7 +234,7 @@ class FtsWords:
         return {doc: [(rare, count) for _, count in found[doc]] for doc in kept}
 
     def _hits(
-        self, scope: _Scope, counts: dict[int, list[tuple[float, int]]], average: float
+        self, scope: Scope, counts: dict[int, list[tuple[float, int]]], average: float
     ) -> Iterable[tuple[int, WordHit]]:
         """The messages of the documents, if they are in the scope, with their scores."""
         if not counts:
@@ -306,12 +269,6 @@ class FtsWords:
             yield doc, WordHit(session_id=uid, key=key, message=message, score=score)
 
 
-def _usable(texts: Sequence[str]) -> list[str]:
-    """Distinct texts that have something to look for, in order."""
-    seen = dict.fromkeys(text.replace("\x00", " ").strip() for text in texts)
-    return [text for text in seen if any(char.isalnum() for char in text)][:MAX_TERMS]
-
-
 def _quoted(text: str) -> str:
     """The text as an FTS5 string: nothing in it is syntax."""
     escaped = unicodedata.normalize("NFC", text).replace('"', '""')
@@ -324,21 +281,3 @@ def _beginning(body: str) -> str:
     if len(body) > _BEGINNING:
         head = head.rpartition(" ")[0]
     return head if any(char.isalnum() for char in head) else ""
-
-
-def _scope_text(key: SessionKey, session_id: UUID) -> str:
-    return " ".join(
-        (
-            _token("u", key.tenant, key.user),
-            _token("a", key.tenant, key.user, key.agent),
-            _token("s", key.tenant, session_id.hex),
-        )
-    )
-
-
-def _token(kind: str, *parts: str) -> str:
-    """A letter and the digits of a hash of the parts, each with its length, so that ("al", "ice") != ("alice", "")."""
-    encoded = [part.encode() for part in parts]
-    data = b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
-    digest = hashlib.blake2b(data, digest_size=8, person=kind.encode()).digest()
-    return f"{kind}{int.from_bytes(digest, 'big'):020d}"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar, cast
+from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -83,12 +85,11 @@ class SqliteStore:
                 on_planned=self._bell.ring,
             )
 
-    async def read(self, work: Callable[[Unit], T]) -> T:
+    async def read(self, tenant: str, work: Callable[[Unit], T]) -> T:  # noqa: ARG002 - every method of a unit has it
         """Run in one snapshot; what it tries to write is refused."""
-        self._check_open()
-        return await asyncio.get_running_loop().run_in_executor(self._executor, self._read, work)
+        return await self._look(work)
 
-    async def write(self, work: Callable[[Unit], T]) -> T:
+    async def write(self, tenant: str, work: Callable[[Unit], T]) -> T:  # noqa: ARG002 - every method of a unit has it
         """Run in a transaction; when this returns, it is on disk. Nothing is written if `work` raises.
 
         Once this is awaited the work will be done, even if the caller is cancelled meanwhile.
@@ -98,6 +99,18 @@ class SqliteStore:
     async def append(self, append: Append) -> Receipt:
         """Append; many callers share one transaction. Raises `KeyReused` or `InvalidInput` for this one alone."""
         return cast("Receipt", await self._hand_in(append=append))
+
+    async def due_jobs(
+        self, *, now: datetime, lease_seconds: float, with_model: bool, limit: int
+    ) -> Sequence[tuple[str, UUID]]:
+        """Tenant and id of jobs of all tenants that could be claimed now, oldest first, fair between tenants."""
+        return await self._look(
+            lambda unit: unit.jobs.candidates(now=now, lease_seconds=lease_seconds, with_model=with_model, limit=limit)
+        )
+
+    async def due_count(self, *, now: datetime | None, with_model: bool) -> int:
+        """Live jobs of all tenants that a worker could take at `now` (None: at any time), running ones included."""
+        return await self._look(lambda unit: unit.jobs.due_count(now=now, with_model=with_model))
 
     async def wait_for_work(self, timeout: float) -> None:
         """Return when jobs may have been planned, by this process or another, or after the time-out."""
@@ -141,7 +154,11 @@ class SqliteStore:
     def _unit(self, connection: sa.Connection) -> SqlUnit:
         return SqlUnit(connection, FtsWords(connection), self._policy)
 
-    def _read(self, work: Callable[[Unit], T]) -> T:
+    async def _look(self, work: Callable[[SqlUnit], T]) -> T:
+        self._check_open()
+        return await asyncio.get_running_loop().run_in_executor(self._executor, self._read, work)
+
+    def _read(self, work: Callable[[SqlUnit], T]) -> T:
         with translated(), self._snapshot() as connection:
             return work(self._unit(connection))
 

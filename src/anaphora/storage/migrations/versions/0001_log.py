@@ -298,7 +298,7 @@ def _uuid(name: str, *, nullable: bool = False) -> sa.Column[Any]:
 
 
 def _json(name: str) -> sa.Column[Any]:
-    return sa.Column(name, sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False)
+    return sa.Column(name, sa.JSON(), nullable=False)
 
 
 def _time(name: str, *, nullable: bool = False) -> sa.Column[Any]:

@@ -109,7 +109,7 @@ def _uuid(name: str, *, nullable: bool = False) -> sa.Column[Any]:
 
 
 def _json(name: str, *, server_default: str | None = None) -> sa.Column[Any]:
-    kind = sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
+    kind = sa.JSON()
     return sa.Column(name, kind, nullable=False, server_default=server_default)
 
 

@@ -137,7 +137,7 @@ class AppendLaws(StoreLaws):
         async with self.opened(tmp_path) as store:
             await store.append(append("bye"))
             row = await session(store)
-            await store.write(lambda unit: unit.sessions.set_ended(TENANT, row.id, ended_at=NOW))
+            await store.write(TENANT, lambda unit: unit.sessions.set_ended(TENANT, row.id, ended_at=NOW))
             assert (await session(store)).ended_at == NOW
             await store.append(append("one more thing"))
             assert (await session(store)).ended_at is None
@@ -188,7 +188,7 @@ class AppendLaws(StoreLaws):
             with pytest.raises(LookupError):
                 await store.append(append("b", key=key_of("mallory"), session_id=row.id))
             assert await log_of(store) == ["a"]
-            assert [row.key for row in await store.read(lambda unit: unit.sessions.list(TENANT))] == [KEY]
+            assert [row.key for row in await store.read(TENANT, lambda unit: unit.sessions.list(TENANT))] == [KEY]
 
     async def test_a_caller_that_goes_away_leaves_a_whole_log(self, tmp_path: Path) -> None:
         """I8: the append of a cancelled caller is there whole or not at all, and the next one goes on after it."""

@@ -108,7 +108,7 @@ class ConcurrencyLaws(StoreLaws):
     async def test_sessions_that_are_numbered_at_once_get_numbers_of_their_own(self, tmp_path: Path) -> None:
         """I4: who reads the next number and then takes it is alone between the two."""
         async with self.opened(tmp_path) as one, self.opened(tmp_path) as two:
-            given = await asyncio.gather(*(store.write(numbered) for _ in range(8) for store in (one, two)))
+            given = await asyncio.gather(*(store.write(TENANT, numbered) for _ in range(8) for store in (one, two)))
             assert sorted(given, key=int) == [str(number) for number in range(1, 17)]
             assert await names(one) == sorted(given)
 
@@ -141,7 +141,10 @@ class ConcurrencyLaws(StoreLaws):
             for turn in range(3):
                 wanted = [Head(position=10 * turn + number) for number in range(1, 9)]
                 moves = await asyncio.gather(
-                    *((one, two)[at % 2].write(partial(move, old=old, new=new)) for at, new in enumerate(wanted))
+                    *(
+                        (one, two)[at % 2].write(TENANT, partial(move, old=old, new=new))
+                        for at, new in enumerate(wanted)
+                    )
                 )
                 assert moves.count(True) == 1
                 old = await head(two)

@@ -55,15 +55,16 @@ def amend(unit: Unit, seq: int, content: str | None, *, tokens: int = 3, now: da
 
 async def edited(store: Store, seq: int, content: str | None, *, tokens: int = 3, now: datetime = NOW) -> SessionRow:
     """The same in a transaction of its own."""
-    return await store.write(lambda unit: amend(unit, seq, content, tokens=tokens, now=now))
+    return await store.write(TENANT, lambda unit: amend(unit, seq, content, tokens=tokens, now=now))
 
 
 async def found(store: Store, word: str) -> list[int]:
     """The numbers of the messages that have this word."""
     hits = await store.read(
+        TENANT,
         lambda unit: unit.words.search(
             TENANT, KEY.user, agent=None, session_id=None, terms=[word], trigrams=[], limit=9
-        )
+        ),
     )
     return sorted(hit.message.seq for hit in hits)
 
@@ -75,14 +76,16 @@ class EditingLaws(StoreLaws):
         """I2: id, number, turn, role and time stay; every earlier version is kept, also when the store closes."""
         async with self.opened(tmp_path) as store:
             await store.append(append("one", "two"))
-            first = await store.read(lambda unit: message(unit, 1))
+            first = await store.read(TENANT, lambda unit: message(unit, 1))
             await edited(store, 1, "three", now=after(1))
             await edited(store, 1, "four", now=after(2))
         async with self.opened(tmp_path) as store:
             assert await log_of(store) == ["one", "four"]
-            now = await store.read(lambda unit: message(unit, 1))
+            now = await store.read(TENANT, lambda unit: message(unit, 1))
             assert now == replace(first, content="four", tokens=3, version=3, changed_at=after(2))
-            earlier = await store.read(lambda unit: unit.history.versions(TENANT, row_of(unit).id, SeqRange(0, 2)))
+            earlier = await store.read(
+                TENANT, lambda unit: unit.history.versions(TENANT, row_of(unit).id, SeqRange(0, 2))
+            )
             assert list(earlier) == [first, replace(first, content="three", tokens=3, version=2, changed_at=after(1))]
 
     async def test_tombstones_are_in_no_list_unless_they_are_asked_for(self, tmp_path: Path) -> None:
@@ -100,7 +103,7 @@ class EditingLaws(StoreLaws):
                 all_ = [many(TENANT, row.id, whole, limit=3, deleted=True) for many in read]
                 return [[m.seq for m in page] for page in (*kept, *all_)]
 
-            assert await store.read(lists) == [[0, 3, 4], [4, 3, 0], [0, 1, 2], [5, 4, 3]]
+            assert await store.read(TENANT, lists) == [[0, 3, 4], [4, 3, 0], [0, 1, 2], [5, 4, 3]]
             assert (await store.append(append("g"))).seq == 6
 
     async def test_a_session_knows_what_is_deleted_and_counts_what_is_left(self, tmp_path: Path) -> None:
@@ -138,11 +141,13 @@ class EditingLaws(StoreLaws):
             await store.append(append("red house", "red horse"))
             before = await session(store)
             with pytest.raises(InvalidInput):
-                await store.write(half)
+                await store.write(TENANT, half)
             assert await session(store) == before
             assert await log_of(store) == ["red house", "red horse"]
             assert await found(store, "red") == [0, 1]
-            assert not await store.read(lambda unit: unit.history.versions(TENANT, row_of(unit).id, SeqRange(0, 2)))
+            assert not await store.read(
+                TENANT, lambda unit: unit.history.versions(TENANT, row_of(unit).id, SeqRange(0, 2))
+            )
 
     async def test_versions_whose_range_holds_a_changed_message_become_stale(self, tmp_path: Path) -> None:
         """0.21: those and no others, whatever their strategy; a stale one is no base for a rebuild."""
@@ -152,12 +157,12 @@ class EditingLaws(StoreLaws):
         async with self.opened(tmp_path) as store:
             row = await prepared(store, *made, stranger)
             other = await prepared(store, summary((0, 4), version=1), key=OTHER)
-            assert await store.write(lambda unit: unit.summaries.mark_stale(row, 2, now=NOW)) == 2
+            assert await store.write(TENANT, lambda unit: unit.summaries.mark_stale(row, 2, now=NOW)) == 2
             assert [version.status for version in await chain(store)] == [COMPLETED, STALE, COMPLETED]
             assert [version.status for version in await chain(store, strategy="another")] == [STALE]
             assert [version.status for version in await chain(store, OTHER)] == [COMPLETED]
             assert other.id != row.id
-            assert await store.write(lambda unit: unit.summaries.mark_stale(row, 2, now=NOW)) == 0
+            assert await store.write(TENANT, lambda unit: unit.summaries.mark_stale(row, 2, now=NOW)) == 0
 
     async def test_a_withdrawn_job_is_over_for_whoever_runs_it(self, tmp_path: Path) -> None:
         """I5: the fence of its worker does not hold, and another job can be planned at once."""
@@ -166,10 +171,12 @@ class EditingLaws(StoreLaws):
             assert await planned(store)
             job = await claimed(store)
             assert await holds(store, fence_of(job))
-            assert await store.write(lambda unit: unit.jobs.withdraw(TENANT, job.id, now=after(1)))
+            assert await store.write(TENANT, lambda unit: unit.jobs.withdraw(TENANT, job.id, now=after(1)))
             assert not await holds(store, fence_of(job))
-            assert not await store.write(lambda unit: unit.jobs.fail(fence_of(job), reason="late", now=after(2)))
-            assert not await store.write(lambda unit: unit.jobs.withdraw(TENANT, job.id, now=after(2)))
+            assert not await store.write(
+                job.tenant, lambda unit: unit.jobs.fail(fence_of(job), reason="late", now=after(2))
+            )
+            assert not await store.write(TENANT, lambda unit: unit.jobs.withdraw(TENANT, job.id, now=after(2)))
             assert await due(store) == 0
             assert await planned(store)
             assert [live.id == job.id for live in await jobs_of(store)].count(True) == 1
@@ -180,5 +187,5 @@ class EditingLaws(StoreLaws):
             await store.append(append("a"))
             await planned(store)
             (job,) = await jobs_of(store)
-            assert not await store.write(lambda unit: unit.jobs.withdraw("another", job.id, now=NOW))
+            assert not await store.write("another", lambda unit: unit.jobs.withdraw("another", job.id, now=NOW))
             assert await due(store) == 1

@@ -14,7 +14,7 @@ REBUILDER = "rebuild:standard"
 
 async def moved(store: Store, old: Head, new: Head, reader: str | None = None) -> bool:
     """Move a head; what the store says."""
-    return await store.write(lambda unit: move(unit, old, new, reader=reader))
+    return await store.write(TENANT, lambda unit: move(unit, old, new, reader=reader))
 
 
 class HeadLaws(StoreLaws):
@@ -47,7 +47,7 @@ class HeadLaws(StoreLaws):
             assert await head(store, key=key_of(session="s2")) == Head()
             assert await moved(store, Head(), Head(position=1), REBUILDER)
             assert await head(store) == Head(position=4)
-            assert await store.read(lambda unit: unit.summaries.head("t2", row.id, "live:standard")) == Head()
+            assert await store.read("t2", lambda unit: unit.summaries.head("t2", row.id, "live:standard")) == Head()
 
     async def test_a_forgotten_reader_starts_anew(self, tmp_path: Path) -> None:
         """A head that was dropped is at the start again; other readers, and other tenants' calls, change nothing."""
@@ -55,9 +55,9 @@ class HeadLaws(StoreLaws):
             row = await prepared(store)
             for reader in ("live:standard", REBUILDER):
                 assert await moved(store, Head(), Head(position=4), reader)
-            await store.write(lambda unit: unit.summaries.drop_head("t2", row.id, REBUILDER))
+            await store.write("t2", lambda unit: unit.summaries.drop_head("t2", row.id, REBUILDER))
             assert await head(store, reader=REBUILDER) == Head(position=4)
-            await store.write(lambda unit: unit.summaries.drop_head(TENANT, row.id, REBUILDER))
+            await store.write(TENANT, lambda unit: unit.summaries.drop_head(TENANT, row.id, REBUILDER))
             assert await head(store, reader=REBUILDER) == Head()
             assert await head(store) == Head(position=4)
             assert await moved(store, Head(), Head(position=2), REBUILDER)

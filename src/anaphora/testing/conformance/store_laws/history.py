@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -32,13 +34,13 @@ LIVE = reader_of(None)
 
 async def moment(store: Store, as_of: AsOf) -> Moment | None:
     """What a number or a time means."""
-    return await store.read(lambda unit: unit.history.moment(row_of(unit), as_of))
+    return await store.read(TENANT, lambda unit: unit.history.moment(row_of(unit), as_of))
 
 
 async def texts(store: Store, at: Moment, *, limit: int = 99) -> list[tuple[int, str]]:
     """The messages as they were, oldest first."""
     found = await store.read(
-        lambda unit: unit.history.newest(row_of(unit), SeqRange(0, at.head), moment=at, limit=limit)
+        TENANT, lambda unit: unit.history.newest(row_of(unit), SeqRange(0, at.head), moment=at, limit=limit)
     )
     return [(message.seq, message.content) for message in reversed(found)]
 
@@ -51,8 +53,13 @@ async def extended(store: Store, version: Summary, old: Head, *, now: datetime) 
         unit.summaries.insert(row_of(unit), version, now=now)
         return unit.summaries.move_head(row_of(unit), LIVE, old=old, new=new, now=now)
 
-    assert await store.write(work)
+    assert await store.write(TENANT, work)
     return new
+
+
+def summary_then(unit: Unit, *, summary_id: UUID, moment: Moment) -> Summary | None:
+    """A version as it was."""
+    return unit.history.summary(TENANT, summary_id, moment=moment)
 
 
 class HistoryLaws(StoreLaws):
@@ -101,7 +108,7 @@ class HistoryLaws(StoreLaws):
             def look(unit: Unit) -> SessionRow:
                 return unit.history.session(row_of(unit), Moment(head=2))
 
-            was = await store.read(look)
+            was = await store.read(TENANT, look)
             assert (was.head, was.turns, was.turn_starts) == (2, 2, (0, 1))
             assert (was.tokens, was.deleted) == (then.tokens, (SeqRange(0, 1),))
 
@@ -115,7 +122,9 @@ class HistoryLaws(StoreLaws):
             await extended(store, summary((0, 4), version=3), two, now=after(4))
 
             async def head(at: Moment) -> Head:
-                return await store.read(lambda unit: unit.history.head(TENANT, row_of(unit).id, LIVE, moment=at))
+                return await store.read(
+                    TENANT, lambda unit: unit.history.head(TENANT, row_of(unit).id, LIVE, moment=at)
+                )
 
             assert await head(Moment(head=3)) == Head()
             assert await head(Moment(head=4)) == two
@@ -131,9 +140,12 @@ class HistoryLaws(StoreLaws):
             def late(unit: Unit) -> bool:
                 return unit.summaries.move_head(row_of(unit), LIVE, old=Head(), new=Head(position=1), now=after(2))
 
-            assert not await store.write(late)
+            assert not await store.write(TENANT, late)
             at = Moment(head=4, at=after(3))
-            assert await store.read(lambda unit: unit.history.head(TENANT, row_of(unit).id, LIVE, moment=at)) == one
+            assert (
+                await store.read(TENANT, lambda unit: unit.history.head(TENANT, row_of(unit).id, LIVE, moment=at))
+                == one
+            )
 
     async def test_versions_have_the_status_that_they_had(self, tmp_path: Path) -> None:
         """What was not made yet is not there; what became stale or was superseded later was not so then."""
@@ -143,21 +155,23 @@ class HistoryLaws(StoreLaws):
             await store.append(append(*"abcdef", now=NOW))
             one = await extended(store, first, Head(), now=after(1))
             await extended(store, second, one, now=after(2))
-            await store.write(lambda unit: unit.summaries.mark_stale(row_of(unit), 3, now=after(3)))
-            await store.write(lambda unit: unit.summaries.insert(row_of(unit), rebuilt, now=after(4)))
+            await store.write(TENANT, lambda unit: unit.summaries.mark_stale(row_of(unit), 3, now=after(3)))
+            await store.write(TENANT, lambda unit: unit.summaries.insert(row_of(unit), rebuilt, now=after(4)))
             await store.write(
+                TENANT,
                 lambda unit: unit.summaries.replace_chain(
                     row_of(unit), strategy=STRATEGY, after_version=1, now=after(5)
-                )
+                ),
             )
 
             async def were(seconds: float) -> dict[int, str]:
                 at = Moment(head=6, at=after(seconds))
                 chain = await store.read(
-                    lambda unit: unit.history.chain(TENANT, row_of(unit).id, strategy=STRATEGY, moment=at, limit=9)
+                    TENANT,
+                    lambda unit: unit.history.chain(TENANT, row_of(unit).id, strategy=STRATEGY, moment=at, limit=9),
                 )
                 for version in chain:
-                    one = await store.read(lambda unit, v=version: unit.history.summary(TENANT, v.id, moment=at))  # type: ignore[misc]
+                    one = await store.read(TENANT, partial(summary_then, summary_id=version.id, moment=at))
                     assert one == version
                 return {version.version: version.status.value for version in chain}
 
@@ -174,7 +188,7 @@ class HistoryLaws(StoreLaws):
             await store.append(append("a", "b", now=NOW))
             await extended(store, summary((0, 2), version=1), Head(), now=after(1))
             await edited(store, 0, "A", now=after(2))
-            await store.write(lambda unit: unit.sessions.reset(TENANT, row_of(unit).id, now=after(3)))
+            await store.write(TENANT, lambda unit: unit.sessions.reset(TENANT, row_of(unit).id, now=after(3)))
             await store.append(append("c", "d", "e", now=after(4)))
             at = Moment(head=2)
             assert await texts(store, at) == [(0, "c"), (1, "d")]
@@ -187,4 +201,4 @@ class HistoryLaws(StoreLaws):
                     list(unit.history.chain(TENANT, row.id, strategy=STRATEGY, moment=at, limit=9)),
                 )
 
-            assert await store.read(left) == (Head(), [], [])
+            assert await store.read(TENANT, left) == (Head(), [], [])

@@ -109,7 +109,7 @@ class JobLaws(StoreLaws):
         async with self.opened(tmp_path, planner=planner) as store:
             await store.append(append("a", "b", "c"))
             await store.append(append("a", "b", "c", key=OTHER, strategy="mine"))
-            await store.write(heads)
+            await store.write(TENANT, heads)
             for key, strategy, covered in ((key_of(), None, 2), (OTHER, "mine", 3)):
                 seen.clear()
                 await store.append(append("d", key=key))
@@ -209,11 +209,11 @@ class JobLaws(StoreLaws):
                 return unit.jobs.pull_forward(TENANT, REBUILD, now=after(1), limit=2)
 
             assert await due(store, now=after(1)) == 0
-            assert await store.write(pull) == 2
+            assert await store.write(TENANT, pull) == 2
             jobs = {(job.key.session, job.kind): job.run_at for job in await jobs_of(store)}
             assert jobs["s0", REBUILD] == jobs["s1", REBUILD] == after(1)
             assert jobs["s2", REBUILD] == after(102)
-            assert [await store.write(pull) for _ in range(2)] == [1, 0]
+            assert [await store.write(TENANT, pull) for _ in range(2)] == [1, 0]
             assert await due(store, now=after(1)) == 3
 
     async def test_failed_jobs_can_be_tried_again_but_not_beside_a_live_one(self, tmp_path: Path) -> None:
@@ -226,8 +226,8 @@ class JobLaws(StoreLaws):
             def retry(unit: Unit, tenant: str = TENANT) -> int:
                 return unit.jobs.retry_failed(tenant, job_id=None, now=after(5))
 
-            assert await store.write(lambda unit: retry(unit, "t2")) == 0
-            assert [await store.write(retry) for _ in range(2)] == [1, 0]
+            assert await store.write("t2", lambda unit: retry(unit, "t2")) == 0
+            assert [await store.write(TENANT, retry) for _ in range(2)] == [1, 0]
             newest, oldest = await jobs_of(store)
             assert (newest.state, newest.attempt, newest.run_at) == (JobState.QUEUED, 0, after(5))
             assert (oldest.state, oldest.attempt) == (JobState.FAILED, 1)
@@ -243,7 +243,9 @@ class JobLaws(StoreLaws):
 
             async def retried(tenant: str, at: int) -> int:
                 job_id = failures[at].id
-                return await store.write(lambda unit: unit.jobs.retry_failed(tenant, job_id=job_id, now=after(5)))
+                return await store.write(
+                    tenant, lambda unit: unit.jobs.retry_failed(tenant, job_id=job_id, now=after(5))
+                )
 
             assert [await retried("t2", 1), await retried(TENANT, 1), await retried(TENANT, 1)] == [0, 1, 0]
             states = {job.id: job.state for job in await jobs_of(store)}
@@ -255,8 +257,8 @@ class JobLaws(StoreLaws):
             await store.append(append("a"))
             job = await claimed(store)
             await failed(store, job)
-            await store.write(lambda unit: unit.sessions.reset(TENANT, job.session_id, now=NOW))
-            await store.write(lambda unit: unit.jobs.retry_failed(TENANT, job_id=job.id, now=NOW))
+            await store.write(TENANT, lambda unit: unit.sessions.reset(TENANT, job.session_id, now=NOW))
+            await store.write(TENANT, lambda unit: unit.jobs.retry_failed(TENANT, job_id=job.id, now=NOW))
             again = await claimed(store)
             assert (again.id, again.epoch) == (job.id, 1)
             assert await holds(store, fence_of(again))
@@ -283,4 +285,4 @@ class JobLaws(StoreLaws):
                 return [[job.key.session for job in jobs] for jobs in narrowed]
 
             every = ["s2", "s1"]
-            assert await store.read(found) == [every, ["s1"], [], ["s2"], [], ["s1"], every, ["s2"], []]
+            assert await store.read(TENANT, found) == [every, ["s1"], [], ["s2"], [], ["s1"], every, ["s2"], []]

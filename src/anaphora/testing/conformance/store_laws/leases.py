@@ -61,7 +61,7 @@ async def check_refused(store: Store, fence: Fence) -> None:
         "fail": lambda unit: unit.jobs.fail(fence, reason="no", now=NOW),
     }
     for name, change in changes.items():
-        assert await store.write(change) is False, f"I5: {name} was let through"
+        assert await store.write(TENANT, change) is False, f"I5: {name} was let through"
         assert await jobs_of(store) == before, f"I5: {name} changed something"
 
 
@@ -138,7 +138,7 @@ class LeaseLaws(StoreLaws):
                 await store.append(append("a", now=after(at)))
                 job = await claimed(store, now=after(at))
                 fence = fence_of(job)
-                await store.write(ends(fence)[at])
+                await store.write(fence.tenant, ends(fence)[at])
                 await check_refused(store, fence)
 
     async def test_a_worker_from_before_a_reset_changes_nothing(self, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ class LeaseLaws(StoreLaws):
         async with self.opened(tmp_path, planner=always) as store:
             await store.append(append("a"))
             late = fence_of(await claimed(store))
-            await store.write(lambda unit: unit.sessions.reset(TENANT, late.session_id, now=NOW))
+            await store.write(TENANT, lambda unit: unit.sessions.reset(TENANT, late.session_id, now=NOW))
             await check_refused(store, late)
             await store.append(append("new life"))
             await check_refused(store, late)
@@ -176,7 +176,9 @@ class LeaseLaws(StoreLaws):
         async with self.opened(tmp_path, planner=always) as store:
             await store.append(append("a"))
             fence = fence_of(await claimed(store))
-            assert await store.write(lambda unit: unit.jobs.heartbeat(fence, now=after(50), lease_seconds=LEASE))
+            assert await store.write(
+                fence.tenant, lambda unit: unit.jobs.heartbeat(fence, now=after(50), lease_seconds=LEASE)
+            )
             (job,) = await jobs_of(store)
             assert (job.lease_until, job.attempt) == (after(50 + LEASE), 1)
             assert await candidates(store, now=after(LEASE + 1)) == []
@@ -188,7 +190,7 @@ class LeaseLaws(StoreLaws):
             await store.append(append("a", "b", "c"))
             for owner, now, span in (("w1", 0.0, SeqRange(0, 2)), ("w2", LEASE, SeqRange(1, 3))):
                 fence = fence_of(await claimed(store, owner=owner, now=after(now)))
-                assert await store.write(partial(took_on, fence=fence, span=span))
+                assert await store.write(fence.tenant, partial(took_on, fence=fence, span=span))
                 assert [job.range for job in await jobs_of(store)] == [span]
 
     async def test_a_job_put_back_waits_and_stays_counted(self, tmp_path: Path) -> None:
@@ -197,7 +199,7 @@ class LeaseLaws(StoreLaws):
             await store.append(append("a"))
             fence = fence_of(await claimed(store))
             assert await store.write(
-                lambda unit: unit.jobs.retry_later(fence, run_at=after(30), reason="busy", now=NOW)
+                fence.tenant, lambda unit: unit.jobs.retry_later(fence, run_at=after(30), reason="busy", now=NOW)
             )
             (job,) = await jobs_of(store)
             assert (job.state, job.attempt, job.reason, job.run_at) == (JobState.QUEUED, 1, "busy", after(30))
@@ -211,7 +213,7 @@ class LeaseLaws(StoreLaws):
         async with self.opened(tmp_path, planner=always) as store:
             await store.append(append("a"))
             fence = fence_of(await claimed(store))
-            assert await store.write(lambda unit: unit.jobs.release(fence, now=after(1)))
+            assert await store.write(fence.tenant, lambda unit: unit.jobs.release(fence, now=after(1)))
             (job,) = await jobs_of(store)
             assert (job.state, job.attempt, job.run_at) == (JobState.QUEUED, 0, after(1))
             assert (job.lease_owner, job.lease_until) == (None, None)

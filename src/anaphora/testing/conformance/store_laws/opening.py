@@ -12,6 +12,7 @@ from anaphora.errors import StoreClosed
 from anaphora.ports.rows import Head
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.tools import (
+    TENANT,
     always,
     append,
     chain,
@@ -39,8 +40,8 @@ class OpeningLaws(StoreLaws):
         made = summary((0, 2), version=1)
         async with self.opened(tmp_path, planner=always) as store:
             await store.append(append("a", "b", "c"))
-            await store.write(lambda unit: insert(unit, made))
-            await store.write(lambda unit: move(unit, Head(), Head(position=2, summary_id=made.id)))
+            await store.write(TENANT, lambda unit: insert(unit, made))
+            await store.write(TENANT, lambda unit: move(unit, Head(), Head(position=2, summary_id=made.id)))
             job = await claimed(store)
             row = await session(store)
         async with self.opened(tmp_path) as store:
@@ -114,8 +115,8 @@ class OpeningLaws(StoreLaws):
             assert sorted(receipt.seq for receipt in receipts) == list(range(60))
             for call in (
                 lambda: store.append(append("late")),
-                lambda: store.read(row_of),
-                lambda: store.write(row_of),
+                lambda: store.read(TENANT, row_of),
+                lambda: store.write(TENANT, row_of),
                 lambda: store.wait_for_work(1),
             ):
                 with pytest.raises(StoreClosed):

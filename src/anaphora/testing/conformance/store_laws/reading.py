@@ -34,17 +34,17 @@ class ReadLaws(StoreLaws):
         async with self.opened(tmp_path) as store:
             await store.append(append(*"abcdefgh"))
             await store.append(append(*"xyz", key=key_of(session="s2")))
-            assert await store.read(lambda unit: both_ways(unit, 1, 6, 3)) == ("bcd", "fed")
-            assert await store.read(lambda unit: both_ways(unit, 1, 6, 99)) == ("bcdef", "fedcb")
-            assert await store.read(lambda unit: both_ways(unit, 2, 3, 1)) == ("c", "c")
+            assert await store.read(TENANT, lambda unit: both_ways(unit, 1, 6, 3)) == ("bcd", "fed")
+            assert await store.read(TENANT, lambda unit: both_ways(unit, 1, 6, 99)) == ("bcdef", "fedcb")
+            assert await store.read(TENANT, lambda unit: both_ways(unit, 2, 3, 1)) == ("c", "c")
 
     async def test_a_range_beyond_the_log_holds_what_is_there(self, tmp_path: Path) -> None:
         """Asking for messages that are not there yet is no error."""
         async with self.opened(tmp_path) as store:
             await store.append(append(*"abc"))
-            assert await store.read(lambda unit: both_ways(unit, 1, 99, 99)) == ("bc", "cb")
-            assert await store.read(lambda unit: both_ways(unit, 3, 99, 99)) == ("", "")
-            assert await store.read(lambda unit: both_ways(unit, 1, 1, 99)) == ("", "")
+            assert await store.read(TENANT, lambda unit: both_ways(unit, 1, 99, 99)) == ("bc", "cb")
+            assert await store.read(TENANT, lambda unit: both_ways(unit, 3, 99, 99)) == ("", "")
+            assert await store.read(TENANT, lambda unit: both_ways(unit, 1, 1, 99)) == ("", "")
 
     async def test_nobody_reads_another_tenants_messages(self, tmp_path: Path) -> None:
         """I11: the id of a session is no key to it: without the right tenant there is nothing."""
@@ -52,7 +52,7 @@ class ReadLaws(StoreLaws):
             await store.append(append(*"abc"))
             await store.append(append("x", key=key_of(tenant="t2")))
             for tenant in ("t2", "T", "", "%"):
-                assert await store.read(partial(both_ways, start=0, stop=9, limit=9, tenant=tenant)) == ("", "")
+                assert await store.read(tenant, partial(both_ways, start=0, stop=9, limit=9, tenant=tenant)) == ("", "")
 
     async def test_a_receipt_says_where_its_messages_are(self, tmp_path: Path) -> None:
         """A receipt leads to its session, its messages and the epoch of the append, within its tenant (I11)."""
@@ -60,7 +60,7 @@ class ReadLaws(StoreLaws):
             await store.append(append("a"))
             receipt = await store.append(append("b", "c"))
             row = await session(store)
-            found = await store.read(lambda unit: unit.messages.receipt(TENANT, receipt.id))
+            found = await store.read(TENANT, lambda unit: unit.messages.receipt(TENANT, receipt.id))
             assert found == StoredReceipt(session_id=row.id, range=SeqRange(1, 3), epoch=0)
-            assert await store.read(lambda unit: unit.messages.receipt("other", receipt.id)) is None
-            assert await store.read(lambda unit: unit.messages.receipt(TENANT, new_id())) is None
+            assert await store.read("other", lambda unit: unit.messages.receipt("other", receipt.id)) is None
+            assert await store.read(TENANT, lambda unit: unit.messages.receipt(TENANT, new_id())) is None

@@ -40,13 +40,13 @@ OTHERS = (key_of("bob"), key_of(session="s2"), key_of(agent="cook"), key_of(tena
 async def reset(store: Store, key: SessionKey = KEY, *, tenant: str | None = None) -> int:
     """Reset a session; how many messages went."""
     row = await session(store, key)
-    return await store.write(lambda unit: unit.sessions.reset(tenant or key.tenant, row.id, now=after(1)))
+    return await store.write(key.tenant, lambda unit: unit.sessions.reset(tenant or key.tenant, row.id, now=after(1)))
 
 
 async def jobs_in(store: Store, key: SessionKey = KEY) -> list[Job]:
     """The jobs of one session, newest first."""
     row = await session(store, key)
-    return list(await store.read(lambda unit: unit.jobs.list(key.tenant, session_id=row.id)))
+    return list(await store.read(key.tenant, lambda unit: unit.jobs.list(key.tenant, session_id=row.id)))
 
 
 async def filled(store: Store, key: SessionKey = KEY) -> None:
@@ -60,7 +60,7 @@ async def filled(store: Store, key: SessionKey = KEY) -> None:
         for reader in READERS:
             assert move(unit, Head(), Head(position=2, summary_id=newest.id), reader=reader, key=key)
 
-    await store.write(derive)
+    await store.write(TENANT, derive)
     for ends in (True, False):
         await planned(store, key)
         (waiting,) = (job for job in await jobs_in(store, key) if job.state is JobState.QUEUED)
@@ -107,8 +107,8 @@ class ResetLaws(StoreLaws):
             assert await log_of(store) == ["new life"]
             assert await due(store) == 1
             again = summary((0, 1), version=1)
-            await store.write(lambda unit: insert(unit, again))
-            assert await store.write(lambda unit: move(unit, Head(), Head(position=1, summary_id=again.id)))
+            await store.write(TENANT, lambda unit: insert(unit, again))
+            assert await store.write(TENANT, lambda unit: move(unit, Head(), Head(position=1, summary_id=again.id)))
             assert await chain(store) == [again]
 
     async def test_a_reset_is_of_one_session(self, tmp_path: Path) -> None:
@@ -143,12 +143,12 @@ class ResetLaws(StoreLaws):
         async with self.opened(tmp_path) as store:
             first = await store.append(append("a", idempotency_key="k"))
             await reset(store)
-            kept = await store.read(lambda unit: unit.messages.receipt(TENANT, first.id))
+            kept = await store.read(TENANT, lambda unit: unit.messages.receipt(TENANT, first.id))
             assert kept is not None
             assert (kept.epoch, (await session(store)).epoch) == (0, 1)
             again = await store.append(append("quite another", idempotency_key="k"))
             assert not again.repeated
-            renewed = await store.read(lambda unit: unit.messages.receipt(TENANT, again.id))
+            renewed = await store.read(TENANT, lambda unit: unit.messages.receipt(TENANT, again.id))
             assert renewed is not None
             assert renewed.epoch == 1
 
@@ -163,7 +163,7 @@ class ResetLaws(StoreLaws):
                 raise LeaseLost("pulled the plug")
 
             with pytest.raises(LeaseLost):
-                await store.write(breaks)
+                await store.write(TENANT, breaks)
             assert await everything(store, KEY) == before
 
     async def test_a_reset_is_still_one_after_closing(self, tmp_path: Path) -> None:

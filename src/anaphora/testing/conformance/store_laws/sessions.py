@@ -37,12 +37,12 @@ async def made(store: Store, key: SessionKey, *, session_id: UUID | None = None)
             key, session_id=session_id or new_id(), strategy="standard", subject="Alice", now=NOW
         )
 
-    return await store.write(work)
+    return await store.write(TENANT, work)
 
 
 async def listed(store: Store, *, user: str | None = None, agent: str | None = None, limit: int = 50) -> list[str]:
     """The names of a tenant's sessions, in the order in which they are listed."""
-    rows = await store.read(lambda unit: unit.sessions.list(TENANT, user=user, agent=agent, limit=limit))
+    rows = await store.read(TENANT, lambda unit: unit.sessions.list(TENANT, user=user, agent=agent, limit=limit))
     return [row.key.session for row in rows]
 
 
@@ -82,7 +82,7 @@ class SessionLaws(StoreLaws):
             assert len({row.id for row in rows}) == len(keys)
             assert {row.head for row in rows} == {1}
             for key in strangers:
-                assert await store.read(partial(found, key=key)) is None
+                assert await store.read(key.tenant, partial(found, key=key)) is None
 
     async def test_names_of_any_script_come_back_as_they_were(self, tmp_path: Path) -> None:
         """The longest names of any script are kept whole, not normalised and not cut."""
@@ -90,7 +90,7 @@ class SessionLaws(StoreLaws):
         key = SessionKey(tenant=longest, user=longest[::-1], agent=f"名前\u200d{longest[50:-50]}", session=longest)
         async with self.opened(tmp_path) as store:
             await store.append(append("x", key=key))
-            (row,) = await store.read(lambda unit: unit.sessions.list(longest))
+            (row,) = await store.read(TENANT, lambda unit: unit.sessions.list(longest))
             assert row.key == key
 
     async def test_a_session_is_got_by_its_id_in_its_tenant(self, tmp_path: Path) -> None:
@@ -98,9 +98,9 @@ class SessionLaws(StoreLaws):
         async with self.opened(tmp_path) as store:
             row = await made(store, KEY)
             await made(store, key_of(tenant="t2"))
-            assert await store.read(lambda unit: unit.sessions.get(TENANT, row.id)) == row
-            assert await store.read(lambda unit: unit.sessions.get("t2", row.id)) is None
-            assert await store.read(lambda unit: unit.sessions.get(TENANT, new_id())) is None
+            assert await store.read(TENANT, lambda unit: unit.sessions.get(TENANT, row.id)) == row
+            assert await store.read("t2", lambda unit: unit.sessions.get("t2", row.id)) is None
+            assert await store.read(TENANT, lambda unit: unit.sessions.get(TENANT, new_id())) is None
 
     async def test_an_id_that_is_taken_makes_no_session(self, tmp_path: Path) -> None:
         """I11: a session cannot be made with the id of another one."""
@@ -134,7 +134,7 @@ class SessionLaws(StoreLaws):
             assert await listed(store, agent="cook") == ["alice-cook", "bob-cook"]
             assert await listed(store, user="bob", agent="cook") == ["bob-cook"]
             assert await listed(store, user="bob", agent="waiter") == []
-            rows = await store.read(lambda unit: unit.sessions.list("t2"))
+            rows = await store.read("t2", lambda unit: unit.sessions.list("t2"))
             assert {row.key.tenant for row in rows} == {"t2"}
             assert await names(store, "t3") == []
 
@@ -146,8 +146,8 @@ class SessionLaws(StoreLaws):
                 await store.append(append("a", key=key_of(session=name)))
             for other in (key_of("bob", "70"), key_of(session="80", agent="b"), key_of(session="90", tenant="t2")):
                 await store.append(append("a", key=other))
-            assert await store.read(lambda unit: unit.sessions.next_number(TENANT, "alice", "default")) == 11
-            assert await store.read(lambda unit: unit.sessions.next_number(TENANT, "carol", "default")) == 1
+            assert await store.read(TENANT, lambda unit: unit.sessions.next_number(TENANT, "alice", "default")) == 11
+            assert await store.read(TENANT, lambda unit: unit.sessions.next_number(TENANT, "carol", "default")) == 1
 
     async def test_a_session_is_ended_and_opened_again_in_its_tenant(self, tmp_path: Path) -> None:
         """Ending says when; it can be taken back; and it cannot be done from another tenant (I11)."""
@@ -155,7 +155,7 @@ class SessionLaws(StoreLaws):
             row = await made(store, KEY)
             other = await made(store, key_of(session="s2"))
             for ended_at in (after(5), None, after(7)):
-                await store.write(partial(ends, session_id=row.id, ended_at=ended_at))
+                await store.write(TENANT, partial(ends, session_id=row.id, ended_at=ended_at))
                 assert (await session(store)).ended_at == ended_at
-            await store.write(lambda unit: unit.sessions.set_ended("t2", other.id, ended_at=NOW))
+            await store.write("t2", lambda unit: unit.sessions.set_ended("t2", other.id, ended_at=NOW))
             assert await session(store, other.key) == other

@@ -81,8 +81,8 @@ class SummaryLaws(StoreLaws):
             await prepared(store, first, second)
         async with self.opened(tmp_path) as store:
             assert await chain(store) == [second, first]
-            assert await store.read(lambda unit: unit.summaries.get(TENANT, second.id)) == second
-            assert await store.read(lambda unit: unit.summaries.get(TENANT, new_id())) is None
+            assert await store.read(TENANT, lambda unit: unit.summaries.get(TENANT, second.id)) == second
+            assert await store.read(TENANT, lambda unit: unit.summaries.get(TENANT, new_id())) is None
 
     async def test_a_chain_is_read_from_its_newest_version_back(self, tmp_path: Path) -> None:
         """Versions come newest first, as many as asked for, before a version if that is said, of one strategy."""
@@ -93,7 +93,8 @@ class SummaryLaws(StoreLaws):
 
             async def page(limit: int, before: int | None) -> list[int]:
                 found = await store.read(
-                    lambda unit: unit.summaries.chain(TENANT, row.id, strategy=STRATEGY, limit=limit, before=before)
+                    TENANT,
+                    lambda unit: unit.summaries.chain(TENANT, row.id, strategy=STRATEGY, limit=limit, before=before),
                 )
                 return [version.version for version in found]
 
@@ -110,7 +111,7 @@ class SummaryLaws(StoreLaws):
             other = await prepared(store, key=OTHER)
 
             async def number(of: SessionRow, strategy: str) -> int:
-                return await store.read(lambda unit: unit.summaries.next_version(TENANT, of.id, strategy))
+                return await store.read(TENANT, lambda unit: unit.summaries.next_version(TENANT, of.id, strategy))
 
             assert await number(row, STRATEGY) == 6
             assert await number(row, "another") == 1
@@ -127,7 +128,7 @@ class SummaryLaws(StoreLaws):
 
             async def base(stop: int) -> Summary | None:
                 return await store.read(
-                    lambda unit: unit.summaries.base_for(TENANT, row.id, strategy=STRATEGY, stop=stop)
+                    TENANT, lambda unit: unit.summaries.base_for(TENANT, row.id, strategy=STRATEGY, stop=stop)
                 )
 
             assert [await base(stop) for stop in (1, 2, 3, 4, 99)] == [None, first, first, second, second]
@@ -146,7 +147,8 @@ class SummaryLaws(StoreLaws):
             await prepared(store, *made, summary((0, 4), version=9, strategy="another"))
             await prepared(store, *elsewhere, key=OTHER)
             await store.write(
-                lambda unit: unit.summaries.replace_chain(row_of(unit), strategy=STRATEGY, after_version=1, now=NOW)
+                TENANT,
+                lambda unit: unit.summaries.replace_chain(row_of(unit), strategy=STRATEGY, after_version=1, now=NOW),
             )
             assert await statuses(store) == {1: COMPLETED, 2: SUPERSEDED, 3: SUPERSEDED, 4: COMPLETED, 5: COMPLETED}
             assert [version.points for version in await chain(store)] == [version.points for version in made[::-1]]
@@ -160,7 +162,9 @@ class SummaryLaws(StoreLaws):
         async with self.opened(tmp_path) as store:
             await prepared(store, *made, summary((0, 4), version=9, strategy="another", status=BUILDING))
             await prepared(store, elsewhere, key=OTHER)
-            await store.write(lambda unit: unit.summaries.drop_building(row_of(unit), strategy=STRATEGY, now=NOW))
+            await store.write(
+                TENANT, lambda unit: unit.summaries.drop_building(row_of(unit), strategy=STRATEGY, now=NOW)
+            )
             assert await statuses(store) == {1: COMPLETED, 2: SUPERSEDED}
             assert await chain(store, OTHER) == [elsewhere]
             assert [version.status for version in await chain(store, strategy="another")] == [BUILDING]
@@ -173,7 +177,7 @@ class SummaryLaws(StoreLaws):
             await prepared(store, first)
             for twin in twins:
                 with pytest.raises(StoreError):
-                    await store.write(partial(insert_one, version=twin))
+                    await store.write(TENANT, partial(insert_one, version=twin))
             assert await chain(store) == [first]
 
     async def test_the_range_of_a_superseded_version_can_be_summarised_again(self, tmp_path: Path) -> None:
@@ -182,11 +186,14 @@ class SummaryLaws(StoreLaws):
         async with self.opened(tmp_path) as store:
             row = await prepared(store, first, again)
             await store.write(
-                lambda unit: unit.summaries.replace_chain(row_of(unit), strategy=STRATEGY, after_version=0, now=NOW)
+                TENANT,
+                lambda unit: unit.summaries.replace_chain(row_of(unit), strategy=STRATEGY, after_version=0, now=NOW),
             )
             third = summary((0, 4), version=3, status=SUPERSEDED)
-            await store.write(lambda unit: insert(unit, third))
-            base = await store.read(lambda unit: unit.summaries.base_for(TENANT, row.id, strategy=STRATEGY, stop=4))
+            await store.write(TENANT, lambda unit: insert(unit, third))
+            base = await store.read(
+                TENANT, lambda unit: unit.summaries.base_for(TENANT, row.id, strategy=STRATEGY, stop=4)
+            )
             assert base == dataclasses.replace(again, status=COMPLETED)
 
     async def test_statistics_leave_out_what_took_no_measurable_time(self, tmp_path: Path) -> None:
@@ -199,7 +206,7 @@ class SummaryLaws(StoreLaws):
             await prepared(store, summary((0, 1), version=1, millis=7), key=key_of(tenant="t2"))
 
             async def stats(tenant: str, user: str | None = None) -> object:
-                return await store.read(lambda unit: dict(unit.summaries.stats(tenant, user=user)))
+                return await store.read(tenant, lambda unit: dict(unit.summaries.stats(tenant, user=user)))
 
             alice = {"count": 2, "avg_ms": 20.0, "max_ms": 30, "by_method": {"model": 3}}
             assert await stats(TENANT, "alice") == alice
@@ -218,9 +225,9 @@ class SummaryLaws(StoreLaws):
         async with self.opened(tmp_path) as store:
             row = await prepared(store, made)
             await prepared(store, key=key_of(tenant="t2"))
-            assert await store.read(lambda unit: unit.summaries.get("t2", made.id)) is None
-            base = await store.read(lambda unit: unit.summaries.base_for("t2", row.id, strategy=STRATEGY, stop=9))
+            assert await store.read("t2", lambda unit: unit.summaries.get("t2", made.id)) is None
+            base = await store.read("t2", lambda unit: unit.summaries.base_for("t2", row.id, strategy=STRATEGY, stop=9))
             assert base is None
-            found = await store.read(lambda unit: unit.summaries.chain("t2", row.id, strategy=STRATEGY, limit=9))
+            found = await store.read("t2", lambda unit: unit.summaries.chain("t2", row.id, strategy=STRATEGY, limit=9))
             assert list(found) == []
-            assert await store.read(lambda unit: unit.summaries.next_version("t2", row.id, STRATEGY)) == 1
+            assert await store.read("t2", lambda unit: unit.summaries.next_version("t2", row.id, STRATEGY)) == 1

@@ -106,7 +106,7 @@ def row_of(unit: Unit, key: SessionKey = KEY) -> SessionRow:
 
 async def session(store: Store, key: SessionKey = KEY) -> SessionRow:
     """The session, which is there, in a snapshot of its own."""
-    return await store.read(lambda unit: row_of(unit, key))
+    return await store.read(key.tenant, lambda unit: row_of(unit, key))
 
 
 async def messages_of(store: Store, key: SessionKey = KEY) -> list[Message]:
@@ -118,7 +118,7 @@ async def messages_of(store: Store, key: SessionKey = KEY) -> list[Message]:
         assert [message.seq for message in log] == list(range(row.head)), "I2: the numbers have holes or doubles"
         return list(log)
 
-    return await store.read(work)
+    return await store.read(TENANT, work)
 
 
 async def log_of(store: Store, key: SessionKey = KEY) -> list[str]:
@@ -140,7 +140,9 @@ def makes(name: str, then: Exception | None = None) -> Callable[[Unit], str]:
 
 async def names(store: Store, tenant: str = TENANT) -> list[str]:
     """The names of a tenant's sessions, in alphabetical order."""
-    return sorted(row.key.session for row in await store.read(lambda unit: unit.sessions.list(tenant, limit=1000)))
+    return sorted(
+        row.key.session for row in await store.read(tenant, lambda unit: unit.sessions.list(tenant, limit=1000))
+    )
 
 
 # -- jobs ----------------------------------------------------------------------------------------------------------
@@ -170,37 +172,32 @@ async def planned(
             from_seq=from_seq,
         )
 
-    return await store.write(work)
+    return await store.write(TENANT, work)
 
 
 async def candidates(
     store: Store, *, now: datetime = NOW, with_model: bool = True, limit: int = 9
 ) -> list[tuple[str, UUID]]:
     """What could be claimed."""
-    return list(
-        await store.read(
-            lambda unit: unit.jobs.candidates(now=now, lease_seconds=LEASE, with_model=with_model, limit=limit)
-        )
-    )
+    return list(await store.due_jobs(now=now, lease_seconds=LEASE, with_model=with_model, limit=limit))
 
 
 async def claim(
     store: Store, tenant: str, job_id: UUID, *, owner: str = "w1", now: datetime = NOW, lease: float = LEASE
 ) -> Job | None:
     """Try to claim this job."""
-    return await store.write(lambda unit: unit.jobs.claim(tenant, job_id, owner=owner, now=now, lease_seconds=lease))
+    return await store.write(
+        tenant, lambda unit: unit.jobs.claim(tenant, job_id, owner=owner, now=now, lease_seconds=lease)
+    )
 
 
 async def claimed(store: Store, *, owner: str = "w1", now: datetime = NOW) -> Job:
     """Claim the first job that there is."""
-
-    def work(unit: Unit) -> Job | None:
-        found = unit.jobs.candidates(now=now, lease_seconds=LEASE, with_model=True, limit=1)
-        return unit.jobs.claim(*found[0], owner=owner, now=now, lease_seconds=LEASE) if found else None
-
-    job = await store.write(work)
-    assert job is not None, "there is no job to be claimed"
-    return job
+    for tenant, job_id in await candidates(store, now=now, limit=1):
+        job = await claim(store, tenant, job_id, owner=owner, now=now)
+        assert job is not None, "the job that comes first cannot be claimed"
+        return job
+    raise AssertionError("there is no job to be claimed")
 
 
 def fence_of(job: Job) -> Fence:
@@ -218,27 +215,27 @@ def fence_of(job: Job) -> Fence:
 
 async def holds(store: Store, fence: Fence) -> bool:
     """Whether the fence holds."""
-    return await store.write(lambda unit: unit.jobs.holds(fence))
+    return await store.write(fence.tenant, lambda unit: unit.jobs.holds(fence))
 
 
 async def finished(store: Store, job: Job, *, now: datetime = NOW) -> bool:
     """End a job well; whether it should look again."""
-    return await store.write(lambda unit: unit.jobs.finish(fence_of(job), now=now))
+    return await store.write(job.tenant, lambda unit: unit.jobs.finish(fence_of(job), now=now))
 
 
 async def failed(store: Store, job: Job, *, reason: str = "no", now: datetime = NOW) -> bool:
     """End a job badly."""
-    return await store.write(lambda unit: unit.jobs.fail(fence_of(job), reason=reason, now=now))
+    return await store.write(job.tenant, lambda unit: unit.jobs.fail(fence_of(job), reason=reason, now=now))
 
 
 async def jobs_of(store: Store, tenant: str = TENANT) -> list[Job]:
     """The tenant's jobs, newest first."""
-    return list(await store.read(lambda unit: unit.jobs.list(tenant, limit=1000)))
+    return list(await store.read(tenant, lambda unit: unit.jobs.list(tenant, limit=1000)))
 
 
 async def due(store: Store, *, now: datetime | None = NOW, with_model: bool = True) -> int:
     """How many live jobs there are."""
-    return await store.read(lambda unit: unit.jobs.due_count(now=now, with_model=with_model))
+    return await store.due_count(now=now, with_model=with_model)
 
 
 # -- summaries -----------------------------------------------------------------------------------------------------
@@ -287,7 +284,7 @@ def move(unit: Unit, old: Head, new: Head, *, reader: str | None = None, key: Se
 async def prepared(store: Store, *versions: Summary, key: SessionKey = KEY) -> SessionRow:
     """A session of ten messages, with versions of its summary."""
     await store.append(append(*"abcdefghij", key=key))
-    await store.write(lambda unit: insert(unit, *versions, key=key))
+    await store.write(key.tenant, lambda unit: insert(unit, *versions, key=key))
     return await session(store, key)
 
 
@@ -295,7 +292,8 @@ async def chain(store: Store, key: SessionKey = KEY, *, strategy: str = STRATEGY
     """The versions of a session's summary, newest first."""
     return list(
         await store.read(
-            lambda unit: unit.summaries.chain(key.tenant, row_of(unit, key).id, strategy=strategy, limit=1000)
+            key.tenant,
+            lambda unit: unit.summaries.chain(key.tenant, row_of(unit, key).id, strategy=strategy, limit=1000),
         )
     )
 
@@ -303,7 +301,7 @@ async def chain(store: Store, key: SessionKey = KEY, *, strategy: str = STRATEGY
 async def head(store: Store, *, reader: str | None = None, key: SessionKey = KEY) -> Head:
     """Where a reader of a session stands."""
     return await store.read(
-        lambda unit: unit.summaries.head(key.tenant, row_of(unit, key).id, reader or reader_of(None))
+        key.tenant, lambda unit: unit.summaries.head(key.tenant, row_of(unit, key).id, reader or reader_of(None))
     )
 
 

@@ -105,9 +105,9 @@ class TransactionLaws(StoreLaws):
 
         async with self.opened(tmp_path) as store:
             for run in (store.read, store.write):
-                assert await run(lambda _unit: ("anything", 1)) == ("anything", 1)
+                assert await run(TENANT, lambda _unit: ("anything", 1)) == ("anything", 1)
                 with pytest.raises(LeaseLost) as caught:
-                    await run(fails)
+                    await run(TENANT, fails)
                 assert caught.value is error
 
     async def test_what_work_wrote_it_can_read(self, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ class TransactionLaws(StoreLaws):
             return [row.key.session for row in unit.sessions.list(TENANT)]
 
         async with self.opened(tmp_path) as store:
-            assert await store.write(work) == ["new"]
+            assert await store.write(TENANT, work) == ["new"]
 
     async def test_all_that_a_worker_writes_is_there_or_nothing_of_it(self, tmp_path: Path) -> None:
         """I8: version, points, head, the end of the job and the next job are one transaction."""
@@ -135,12 +135,12 @@ class TransactionLaws(StoreLaws):
                 derived(unit, job, made)
                 raise LeaseLost("at the very end")
 
-            before = await store.read(look)
+            before = await store.read(TENANT, look)
             with pytest.raises(LeaseLost):
-                await store.write(breaks)
-            assert await store.read(look) == before
-            await store.write(lambda unit: derived(unit, job, made))
-            after = await store.read(look)
+                await store.write(TENANT, breaks)
+            assert await store.read(TENANT, look) == before
+            await store.write(TENANT, lambda unit: derived(unit, job, made))
+            after = await store.read(TENANT, look)
             assert (after.chain, after.head) == ((made,), Head(position=2, summary_id=made.id))
             assert after.jobs == ("rebuild queued", "summarise done")
 
@@ -148,11 +148,11 @@ class TransactionLaws(StoreLaws):
         """I8: what is handed in together may share a transaction, but never its fate."""
         async with self.opened(tmp_path) as store:
             results = await asyncio.gather(
-                store.write(makes("good")),
-                store.write(makes("bad", LeaseLost("too late"))),
+                store.write(TENANT, makes("good")),
+                store.write(TENANT, makes("bad", LeaseLost("too late"))),
                 store.append(append("hello", key=key_of(session="said"))),
-                store.write(makes("stops", StopIteration())),
-                store.write(makes("fine")),
+                store.write(TENANT, makes("stops", StopIteration())),
+                store.write(TENANT, makes("fine")),
                 return_exceptions=True,
             )
             errors = [type(result) for result in results if isinstance(result, Exception)]
@@ -169,7 +169,10 @@ class TransactionLaws(StoreLaws):
 
         async with self.opened(tmp_path) as store:
             results = await asyncio.gather(
-                store.write(breaks), store.write(makes("good")), store.append(append("x")), return_exceptions=True
+                store.write(TENANT, breaks),
+                store.write(TENANT, makes("good")),
+                store.append(append("x")),
+                return_exceptions=True,
             )
             assert [isinstance(result, AnaphoraError) for result in results] == [True, False, False]
             assert await names(store) == ["good", "s1"]
@@ -178,8 +181,8 @@ class TransactionLaws(StoreLaws):
         """A read changes nothing: what it tries to write is an error."""
         async with self.opened(tmp_path) as store:
             with pytest.raises(StoreError):
-                await store.read(makes("sneaky"))
-            await store.write(makes("proper"))
+                await store.read(TENANT, makes("sneaky"))
+            await store.write(TENANT, makes("proper"))
             assert await names(store) == ["proper"]
 
     async def test_a_read_sees_one_moment(self, tmp_path: Path) -> None:
@@ -200,15 +203,15 @@ class TransactionLaws(StoreLaws):
                 await store.append(append("one more word"))
                 await other.append(append("a fourth word"))
                 job = await claimed(other)
-                await store.write(lambda unit: derived(unit, job, made))
+                await store.write(TENANT, lambda unit: derived(unit, job, made))
                 written.set()
 
-            before = await store.read(look)
-            both, _ = await soon(asyncio.gather(store.read(twice), meanwhile()), "a read beside writes")
+            before = await store.read(TENANT, look)
+            both, _ = await soon(asyncio.gather(store.read(TENANT, twice), meanwhile()), "a read beside writes")
             assert both == (before.row, before)
-            after = await store.read(look)
+            after = await store.read(TENANT, look)
             assert (after.row.head, after.head.position) == (4, 2)
-            assert await other.read(look) == after
+            assert await other.read(TENANT, look) == after
 
     async def test_what_is_read_beside_writes_is_never_torn(self, tmp_path: Path) -> None:
         """I1: in every snapshot log, index, summary and head belong together, however much is written meanwhile."""
@@ -218,13 +221,13 @@ class TransactionLaws(StoreLaws):
             for at in range(20):
                 await store.append(append("a word", "another word"))
                 made = summary((0, 2 * at + 2), version=at + 1)
-                await store.write(partial(carry_on, made=made))
+                await store.write(TENANT, partial(carry_on, made=made))
 
         async with self.opened(tmp_path) as reader, self.opened(tmp_path) as writer:
             await writer.append(append("a word"))
             async with beside(write(writer)) as going:
                 while not going.done():
-                    seen.append(await reader.read(look))
+                    seen.append(await reader.read(TENANT, look))
                     check_whole(seen[-1])
                 await going
             assert len({one.row.head for one in seen}) > 3, "nothing happened beside the reads"

@@ -50,7 +50,7 @@ class WaitLaws(StoreLaws):
             assert await planned(other)
             fence = fence_of(await claimed(other))
             wait = await waiting(other)
-            await store.write(lambda unit: unit.jobs.release(fence, now=NOW))
+            await store.write(fence.tenant, lambda unit: unit.jobs.release(fence, now=NOW))
             await soon(wait, "a job was given back")
 
     async def test_work_planned_just_before_the_wait_is_not_missed(self, tmp_path: Path) -> None:

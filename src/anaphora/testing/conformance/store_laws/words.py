@@ -72,9 +72,10 @@ async def found(
     uid = (await session(store, within)).id if within else None
     return list(
         await store.read(
+            tenant,
             lambda unit: unit.words.search(
                 tenant, user, agent=agent, session_id=uid, terms=terms, trigrams=trigrams, limit=limit
-            )
+            ),
         )
     )
 
@@ -102,7 +103,9 @@ class WordLaws(StoreLaws):
             await store.append(append("about tea", "about peanuts"))
             row = await session(store)
             (hit,) = await found(store, "peanuts")
-            log = await store.read(lambda unit: unit.messages.newest(TENANT, row.id, SeqRange(0, row.head), limit=1))
+            log = await store.read(
+                TENANT, lambda unit: unit.messages.newest(TENANT, row.id, SeqRange(0, row.head), limit=1)
+            )
             assert (hit.session_id, hit.key, [hit.message]) == (row.id, row.key, list(log))
 
     async def test_rarer_words_and_more_of_them_come_first_and_the_limit_holds(self, tmp_path: Path) -> None:
@@ -219,7 +222,7 @@ class WordLaws(StoreLaws):
             for name in ("s1", "s2"):
                 await store.append(append("the secret 東京都", key=key_of(session=name)))
             row = await session(store)
-            await store.write(lambda unit: unit.sessions.reset(TENANT, row.id, now=NOW))
+            await store.write(TENANT, lambda unit: unit.sessions.reset(TENANT, row.id, now=NOW))
             for hits in (await found(store, "secret"), await found(store, trigrams=["東京都"])):
                 assert [hit.key.session for hit in hits] == ["s2"]
             await store.append(append("the secret again"))

@@ -1,0 +1,73 @@
+"""Whose messages are searched.
+
+Each text stands in the index beside hashes of (tenant, user), of the agent and of the session, so that common words of
+other people cost nothing. The hashes only save work: every hit is compared with the scope exactly (I11).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from anaphora.domain.keys import SessionKey
+from anaphora.storage.tables import sessions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Whose messages are searched."""
+
+    tenant: str
+    user: str
+    agent: str | None
+    session_id: UUID | None
+
+    @property
+    def token(self) -> str:
+        """The narrowest token that all messages of the scope have."""
+        if self.session_id is not None:
+            return session_token(self.tenant, self.session_id)
+        if self.agent is not None:
+            return _token("a", self.tenant, self.user, self.agent)
+        return _token("u", self.tenant, self.user)
+
+    def size(self, connection: sa.Connection) -> tuple[int, float]:
+        """How many messages the scope has, and how long they are on average."""
+        query = sa.select(sa.func.sum(sessions.c.head), sa.func.sum(sessions.c.tokens)).where(*self.conditions())
+        documents, tokens = connection.execute(query).one()
+        return (int(documents), float(tokens) / int(documents)) if documents else (0, 0.0)
+
+    def conditions(self) -> Iterable[sa.ColumnElement[bool]]:
+        """The scope, exactly."""
+        yield sessions.c.tenant_id == self.tenant
+        yield sessions.c.user_id == self.user
+        if self.agent is not None:
+            yield sessions.c.agent_id == self.agent
+        if self.session_id is not None:
+            yield sessions.c.id == self.session_id
+
+
+def tokens_of(key: SessionKey, session_id: UUID) -> tuple[str, str, str]:
+    """The tokens of every scope that a session's messages are in."""
+    return (
+        _token("u", key.tenant, key.user),
+        _token("a", key.tenant, key.user, key.agent),
+        session_token(key.tenant, session_id),
+    )
+
+
+def session_token(tenant: str, session_id: UUID) -> str:
+    """The token of one session."""
+    return _token("s", tenant, session_id.hex)
+
+
+def _token(kind: str, *parts: str) -> str:
+    """A letter and the digits of a hash of the parts, each with its length, so that ("al", "ice") != ("alice", "")."""
+    encoded = [part.encode() for part in parts]
+    data = b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
+    digest = hashlib.blake2b(data, digest_size=8, person=kind.encode()).digest()
+    return f"{kind}{int.from_bytes(digest, 'big'):020d}"
