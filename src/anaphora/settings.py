@@ -59,6 +59,13 @@ class WorkerSettings(_Section):
     redo_seconds: float = Field(default=60.0, ge=0)
 
 
+class PostgresSettings(_Section):
+    """How a PostgreSQL server is used."""
+
+    #: connections that are kept at most; one more carries the calls between processes
+    connections: int = Field(default=5, ge=1, le=1000)
+
+
 class ModelSettings(_Section):
     """One language model and how it is asked; what is not set is inherited."""
 
@@ -91,8 +98,8 @@ class Settings(BaseSettings):
         env_prefix="ANAPHORA_", env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
     )
 
-    #: a path, or `:memory:`
-    db: str = DEFAULT_DB
+    #: a path, `:memory:`, or `postgresql://user@host/database`; it may hold a password, so it is not shown
+    db: str = Field(default=DEFAULT_DB, repr=False)
     tenant: str = "default"
     agent: str = "default"
     durability: Literal["full", "normal"] = "full"
@@ -128,6 +135,7 @@ class Settings(BaseSettings):
     rolling_pairs: RollingPairsSettings = RollingPairsSettings()
     sliding_window: SlidingWindowSettings = SlidingWindowSettings()
     worker: WorkerSettings = WorkerSettings()
+    postgres: PostgresSettings = PostgresSettings()
 
     #: for tests: `NAME` or `NAME:COUNT` kills the process where that failpoint is reached
     failpoint: str | None = None

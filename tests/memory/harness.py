@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.databases.chosen import database
+
 from anaphora import Memory
 from anaphora.bootstrap import Overrides
 from anaphora.ports.clock import Clock, Failpoint
@@ -63,7 +65,7 @@ async def opened(
     **options: Any,
 ) -> AsyncIterator[Memory]:
     """The memory in that folder; open it twice for two processes' worth of writers."""
-    settings = Settings(**{"db": str(folder / "memory.db"), **OPTIONS, **options})
+    settings = Settings(**{**await database(folder), **OPTIONS, **options})
     given = Overrides(chat_model=chat, clock=clock, counter=QUARTER, failpoint=failpoint)
     async with Memory.open(settings=settings, overrides=given, worker=at_work) as memory:
         yield memory

@@ -158,6 +158,7 @@ async def test_a_question_that_is_no_text_is_refused(tmp_path: Path, query: str)
             await conversation(memory).context(query)
 
 
+@pytest.mark.sqlite_only("a file is broken while it is open")
 async def test_a_store_that_is_down_is_an_error_never_an_empty_history(tmp_path: Path) -> None:
     """I17: a closed store, and a file that is broken while it is open."""
     async with opened(tmp_path) as memory:

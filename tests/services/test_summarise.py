@@ -49,6 +49,7 @@ async def the_version(session: Session) -> Summary:
     return found
 
 
+@pytest.mark.sqlite_only("another process takes the write lock of the file")
 async def test_nothing_is_held_while_the_model_thinks(tmp_path: Path) -> None:
     """I8, hole 1.21: other appends and contexts are prompt, other processes can take the write lock at once."""
     chat = ScriptedChat(brief)

@@ -36,7 +36,7 @@ def in_memory() -> Iterator[sa.Connection]:
 
 def unit_of(connection: sa.Connection) -> SqlUnit:
     policy = AppendPolicy(planner=never, reader_of=lambda name: f"live:{name}", randomness=system_randomness)
-    return SqlUnit(connection, FtsWords(connection), policy)
+    return SqlUnit(connection, FtsWords(connection), policy, now=lambda: NOW)
 
 
 def session(

@@ -337,6 +337,7 @@ async def test_an_error_at_any_step_leaves_a_job_that_can_be_done(tmp_path: Path
         assert len(await conversation(one).summaries()) == 1
 
 
+@pytest.mark.sqlite_only("another process holds the write lock of the file")
 async def test_a_worker_outlives_a_database_that_is_busy(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     chat = ScriptedChat(brief)
     async with opened(tmp_path, chat=chat, at_work=True, busy_timeout=0.0) as memory:

@@ -16,11 +16,11 @@ from anaphora.bootstrap.providers import (
     summarisers_from,
     talkers_from,
 )
+from anaphora.bootstrap.stores import open_store
 from anaphora.bootstrap.system import SystemClock, failpoint_from, system_randomness
 from anaphora.domain.jobs import JobKind
 from anaphora.domain.keys import uuid7
 from anaphora.domain.summaries import Method
-from anaphora.errors import ConfigError
 from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.models import ChatModel, Embedder, TokenCounter
 from anaphora.ports.store import Store
@@ -37,7 +37,6 @@ from anaphora.services.sessions import Sessions
 from anaphora.services.settings import Strategies, live_reader
 from anaphora.services.summarise import Summarise
 from anaphora.settings import Settings
-from anaphora.storage.sqlite.store import open_sqlite
 from anaphora.worker.loop import Worker
 
 
@@ -101,15 +100,14 @@ async def open_services(
     work, strategies = settings.work(), settings.strategies()
     planning = Planning(strategies=strategies, randomness=world.randomness, work=work)
     models = ChatModels()
-    async with open_sqlite(
-        sqlite_path(settings.db),
+    async with open_store(
+        settings,
         planner=planning.is_due,
         reader_of=lambda strategy: live_reader(strategies.get(strategy).name),
         max_attempts=work.retry.max_attempts,
-        durability=settings.durability,
-        busy_timeout=settings.busy_timeout,
         read_only=read_only,
         clock=world.clock,
+        time=given.clock,
         randomness=world.randomness,
         failpoint=world.failpoint,
     ) as store:
@@ -241,20 +239,3 @@ def _summarise(
         work=planning.work,
     )
     return service, model is not None or bool(by_agent)
-
-
-def sqlite_path(url: str) -> str:
-    """The file behind a database URL: a path, `sqlite:///path`, or `:memory:`.
-
-    Raises:
-        ConfigError: another kind of database.
-
-    """
-    scheme, mark, rest = url.partition("://")
-    if not mark:
-        return url
-    if scheme == "sqlite":
-        return rest.removeprefix("/") or ":memory:"
-    if scheme in {"postgresql", "postgres"}:
-        raise ConfigError("this version keeps memory in SQLite files: use a path such as memory.db")
-    raise ConfigError(f"{scheme}:// is no database that Anaphora knows: use a path such as memory.db")

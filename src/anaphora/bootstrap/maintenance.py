@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import sqlalchemy as sa
+from anyio.from_thread import start_blocking_portal
 
-from anaphora.bootstrap.build import sqlite_path
+from anaphora.bootstrap.stores import is_postgres, postgres, sqlite_path
 from anaphora.bootstrap.system import SystemClock, system_randomness
 from anaphora.errors import ConfigError, StoreReadOnly
 from anaphora.ports.clock import Clock
@@ -24,6 +27,8 @@ from anaphora.storage.sqlite.opening import open_read_only, open_writer
 from anaphora.storage.sqlite.search import FtsWords
 from anaphora.storage.unit import SqlUnit
 
+T = TypeVar("T")
+
 
 def migrate(settings: Settings) -> tuple[str | None, str]:
     """Bring the database to the newest schema; it is made if it is not there.
@@ -35,6 +40,16 @@ def migrate(settings: Settings) -> tuple[str | None, str]:
         StoreError: it cannot be opened, is not ours, or was written by a later version.
 
     """
+    if is_postgres(settings.db):
+        revisions: tuple[str | None, str] = _apart(
+            partial(
+                postgres("upkeep").upgrade,
+                settings.db,
+                randomness=system_randomness,
+                busy_timeout=settings.busy_timeout,
+            )
+        )
+        return revisions
     database = _database(settings)
     before = None
     if database.path is not None and database.path.exists():
@@ -53,13 +68,33 @@ def diagnose(settings: Settings, *, stuck_seconds: float, clock: Clock | None = 
 
     """
     now = (clock or SystemClock()).now()
-    database = replace(_database(settings), read_only=True)
     judge = CoverageJudge(strategies=settings.strategies())
+    if is_postgres(settings.db):
+        checks = _apart(
+            partial(
+                postgres("upkeep").diagnose,
+                settings.db,
+                judge,
+                randomness=system_randomness,
+                now=now,
+                stuck_seconds=stuck_seconds,
+                durability=settings.durability,
+                wait=settings.busy_timeout,
+            )
+        )
+        return Diagnosis(checks=tuple(sorted(checks, key=_place)))
+    database = replace(_database(settings), read_only=True)
     with translated(), _opened(database, settings) as connection:
-        unit = SqlUnit(connection, FtsWords(connection), _NO_APPENDS)
+        unit = SqlUnit(connection, FtsWords(connection), _NO_APPENDS, now=lambda: now)
         found = tuple(examine(connection, unit, judge, now=now, stuck_seconds=stuck_seconds))
     checks = (*found, *_writer_checks(settings), examine_library())
     return Diagnosis(checks=tuple(sorted(checks, key=_place)))
+
+
+def _apart(work: Callable[[], Awaitable[T]]) -> T:
+    """Run in an event loop of its own, whether or not one runs here."""
+    with start_blocking_portal() as portal:
+        return portal.call(work)
 
 
 def _place(check: Check) -> int:

@@ -17,7 +17,7 @@ import typer
 from anaphora.bootstrap import Services
 from anaphora.cli.options import AnyAgent, AnySession, AnyUser, AsJson, Db, Tenant
 from anaphora.cli.output import emit, note, plural, say
-from anaphora.cli.running import Access, database_path, run, settings_from
+from anaphora.cli.running import Access, database, run, settings_from
 from anaphora.domain import records
 from anaphora.errors import InvalidInput, NotFound
 from anaphora.ports.exchange import Scope
@@ -48,8 +48,8 @@ def export(
             out.write(f"{json.dumps(records.schema(), ensure_ascii=False, indent=2)}\n".encode())
         return
     settings = settings_from(db, tenant=tenant)
-    database = database_path(settings)
-    if any(_is_same(file, Path(f"{database}{suffix}")) for suffix in ("", "-wal", "-shm")):
+    place = database(settings)
+    if any(_is_same(file, Path(f"{place}{suffix}")) for suffix in ("", "-wal", "-shm")):
         raise InvalidInput(f"{file} is the database itself: choose another name")
     scope = Scope(tenant=settings.tenant, user=user, agent=agent, session=session)
 

@@ -10,7 +10,7 @@ from anaphora.bootstrap import maintenance
 from anaphora.cli.models import embedder_state
 from anaphora.cli.options import AsJson, Db, duration
 from anaphora.cli.output import emit, note, plural, say, table
-from anaphora.cli.running import database_path, settings_from
+from anaphora.cli.running import database, settings_from
 from anaphora.services.maintenance import Check, Diagnosis
 from anaphora.settings import Settings
 
@@ -43,7 +43,7 @@ def doctor(
     Nothing is changed. The exit code is 1 if a promise is broken; warnings do not count.
     """
     settings = settings_from(db)
-    path = database_path(settings)
+    path = database(settings)
     found = maintenance.diagnose(settings, stuck_seconds=stuck)
     environment = _environment(settings)
     everything = Diagnosis(checks=(*found.checks, *environment))
@@ -51,7 +51,7 @@ def doctor(
         emit(
             {
                 "ok": everything.ok,
-                "database": str(path),
+                "database": path,
                 "checks": [_check_json(check) for check in everything.checks],
                 "warnings": [f"{check.name}: {check.detail}" for check in everything.warnings],
             }

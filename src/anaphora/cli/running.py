@@ -11,14 +11,12 @@ from typing import TypeVar
 import anyio
 
 from anaphora.bootstrap import Services, open_services
-from anaphora.bootstrap.build import sqlite_path
+from anaphora.bootstrap.stores import MEMORY, is_postgres, shown, sqlite_path
 from anaphora.domain.keys import SessionKey
 from anaphora.errors import NotFound
 from anaphora.settings import Settings, load
 
 T = TypeVar("T")
-
-MEMORY = ":memory:"
 
 
 class Access(Enum):
@@ -67,22 +65,24 @@ def run(work: Callable[[Services], Awaitable[T]], settings: Settings, access: Ac
 async def opened(settings: Settings, access: Access) -> AsyncIterator[Services]:
     """The services over the database."""
     if access is not Access.CREATE:
-        database_path(settings)
+        database(settings)
     async with open_services(settings, read_only=access is Access.READ) as services:
         yield services
 
 
-def database_path(settings: Settings) -> Path:
-    """The file of the database.
+def database(settings: Settings) -> str:
+    """The database as it may be shown; if it should be a file, that is there: a typo must not make an empty memory.
 
     Raises:
-        NotFound: it is not there.
+        NotFound: the file is not there.
 
     """
+    if is_postgres(settings.db):
+        return shown(settings.db)
     name = sqlite_path(settings.db)
     if name == MEMORY or not Path(name).exists():
         raise NotFound(f"there is no database at {name}: `anaphora import` or `anaphora chat` makes one")
-    return Path(name)
+    return name
 
 
 def key_of(settings: Settings, user: str, session: str) -> SessionKey:

@@ -14,7 +14,7 @@ import typer
 from anaphora.bootstrap import Services
 from anaphora.cli.options import AsJson, Db, Timeout
 from anaphora.cli.output import emit, note, plural
-from anaphora.cli.running import Access, database_path, run, settings_from
+from anaphora.cli.running import Access, database, run, settings_from
 from anaphora.domain.jobs import Job, JobKind, JobState
 from anaphora.domain.keys import SessionKey
 from anaphora.errors import InvalidInput
@@ -48,7 +48,7 @@ def worker(
     if not 1 <= concurrency <= _MAX_CONCURRENCY:
         raise InvalidInput(f"--concurrency must be between 1 and {_MAX_CONCURRENCY}")
     settings = settings_from(db)
-    path = database_path(settings)
+    path = database(settings)
 
     async def work(services: Services) -> Tally:
         crew = Crew(services, size=1 if once else concurrency)

@@ -10,6 +10,8 @@ from uuid import UUID
 from anaphora.errors import InvalidInput
 
 MAX_ID_CHARS = 200
+#: four names stand together in one entry of an index, which has room for little more
+MAX_ID_BYTES = 512
 
 
 def checked_text(value: str, what: str) -> str:
@@ -31,12 +33,14 @@ def checked_text(value: str, what: str) -> str:
 
 
 def checked_id(value: str, what: str) -> str:
-    """An identifier as given: 1 to 200 characters of any script, never a path, never normalised."""
+    """An identifier as given: 1 to 200 characters of any script, at most 512 bytes; never a path, never normalised."""
     checked_text(value, what)
     if not value.strip():
         raise InvalidInput(f"{what} must not be empty")
     if len(value) > MAX_ID_CHARS:
         raise InvalidInput(f"{what} is longer than {MAX_ID_CHARS} characters")
+    if len(value.encode()) > MAX_ID_BYTES:
+        raise InvalidInput(f"{what} is longer than {MAX_ID_BYTES} bytes of UTF-8")
     return value
 
 

@@ -296,6 +296,10 @@ class WordIndex(Protocol):
 class Unit(Protocol):
     """One transaction: everything in it happens together or not at all."""
 
+    def now(self) -> datetime:
+        """The time on the clock that all users of the database share: leases are measured by it."""
+        ...
+
     @property
     def sessions(self) -> Sessions:
         """Conversations."""

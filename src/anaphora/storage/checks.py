@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from uuid import UUID
 
 import sqlalchemy as sa
 
 from anaphora.domain.jobs import JobState
+from anaphora.errors import AnaphoraError
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Unit
 from anaphora.services.maintenance import Check, Findings, Judge
 from anaphora.storage.history_checks import stale_breaches, version_breaches, wrong_deleted
 from anaphora.storage.laws import Breach, Law, of_session, same_session
 from anaphora.storage.summary_checks import summary_laws
-from anaphora.storage.tables import jobs, messages, receipts, sessions, summaries
+from anaphora.storage.tables import jobs, messages, metadata, receipts, sessions, summaries
 
 _PAGE = 500
 _LIVE = jobs.c.state.in_([JobState.QUEUED.value, JobState.RUNNING.value])
@@ -253,3 +255,39 @@ def _wrong_turns(connection: sa.Connection, row: SessionRow) -> str | None:
     if found == row.turn_starts:
         return None
     return f"it remembers {len(row.turn_starts)} turns from {first} on, its messages begin {len(found)}"
+
+
+def schema(connection: sa.Connection) -> Check:
+    """Every table is there, and what must be unique is unique in the database itself (I4, I14)."""
+    inspector = sa.inspect(connection)
+    there = set(inspector.get_table_names())
+    found = Findings()
+    for name, table in metadata.tables.items():
+        if name not in there:
+            found.add(f"no table {name}")
+            continue
+        columns = {column["name"] for column in inspector.get_columns(name)}
+        for column in table.columns:
+            if column.name not in columns:
+                found.add(f"no column {name}.{column.name}")
+        unique = {index["name"] for index in inspector.get_indexes(name) if index["unique"]}
+        for index in table.indexes:
+            if index.unique and index.name not in unique:
+                found.add(f"no unique index {index.name}")
+    return Check(
+        id="schema",
+        name="tables and unique indexes are those of this version",
+        ok=not found.count,
+        detail=str(found),
+        checked=len(metadata.tables),
+    )
+
+
+def attempt(name: str, step: Callable[[], Check], translated: AbstractContextManager[None]) -> Check:
+    """The check; one that damaged rows do not allow has failed."""
+    try:
+        with translated:
+            return step()
+    except (AnaphoraError, ValueError) as error:
+        why = str(error) if isinstance(error, AnaphoraError) else f"a row cannot be read ({type(error).__name__})"
+        return Check(id=name, name="it can be checked", ok=False, detail=why)

@@ -77,12 +77,19 @@ _FENCED = (
     jobs.c.attempt == sa.bindparam("b_attempt"),
     jobs.c.epoch == sa.bindparam("b_epoch"),
 )
-_HOLDS = (
-    sa.select(jobs.c.id)
-    .join(sessions, _SESSION)
-    .where(*_FENCED, sessions.c.epoch == sa.bindparam("b_epoch"))
-    .with_for_update()
+_ITS_SESSION = sa.select(sessions.c.epoch).where(
+    sessions.c.tenant_id == sa.bindparam("b_tenant"), sessions.c.id == sa.bindparam("b_uid")
 )
+
+
+def _holds(*, lock: bool) -> sa.Select[Any]:
+    """The job of a fence, if it holds. Whoever locks both locks the session first, as appends do."""
+    session = (_ITS_SESSION.with_for_update() if lock else _ITS_SESSION).cte("its_session")
+    query = sa.select(jobs.c.id).join(session, session.c.epoch == sa.bindparam("b_epoch")).where(*_FENCED)
+    return query.with_for_update(of=jobs) if lock else query
+
+
+_HOLDS, _HOLDS_LOCKED = _holds(lock=False), _holds(lock=True)
 _FENCED_UPDATE = sa.update(jobs).where(*_FENCED)
 _FREE = {"lease_owner": None, "lease_until": None}
 _SET_RANGE = _FENCED_UPDATE.values(start=sa.bindparam("at"), stop=sa.bindparam("end"), updated_at=_NOW)
@@ -107,7 +114,8 @@ _HEADS = by_keys(
 class SqlJobs:
     """`ports.store.Jobs` over one transaction."""
 
-    def __init__(self, connection: sa.Connection, policy: AppendPolicy, effects: Effects) -> None:
+    def __init__(self, connection: sa.Connection, policy: AppendPolicy, effects: Effects, *, writing: bool) -> None:
+        self._holds = _HOLDS_LOCKED if writing else _HOLDS
         self._connection = connection
         self._run = connection.execute
         self._policy = policy
@@ -224,7 +232,7 @@ class SqlJobs:
 
     def holds(self, fence: Fence) -> bool:
         """The job is running, ours, at this attempt, and the session's epoch is unchanged (I5)."""
-        return self._run(_HOLDS, fence_parameters(fence)).first() is not None
+        return self._run(self._holds, fence_parameters(fence)).first() is not None
 
     def finish(self, fence: Fence, *, now: datetime) -> bool:
         """Mark as done; returns whether messages arrived meanwhile (`rearm`). Check `holds` first."""

@@ -168,9 +168,7 @@ class _Batch:
                     "expires_at": None,
                 }
             )
-            self.words.append(
-                Indexed(key=append.key, session_id=row.id, seq=seq, id=append.ids[at], body=searchable(message))
-            )
+            self.words.append(Indexed(key=append.key, session_id=row.id, seq=seq, body=searchable(message)))
 
 
 class SqlMessages:
@@ -230,7 +228,7 @@ class SqlMessages:
                 "deleted": new.deleted,
             },
         )
-        indexed = Indexed(key=row.key, session_id=row.id, seq=old.seq, id=old.id, body=searchable(old))
+        indexed = Indexed(key=row.key, session_id=row.id, seq=old.seq, body=searchable(old))
         self._words.replace(indexed, None if new.deleted else searchable(new))
         gone = (SeqRange(old.seq, old.seq + 1),) if new.deleted else ()
         tokens = row.tokens - old.tokens + new.tokens

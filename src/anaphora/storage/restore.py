@@ -147,7 +147,6 @@ class SqlRestore:
                     key=row.key,
                     session_id=row.id,
                     seq=entry.message.seq,
-                    id=entry.message.id,
                     body=_body(entry.message),
                 )
                 for entry in entries

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -64,6 +66,11 @@ _FIND = sa.select(*SESSION_COLUMNS).where(
 )
 _GET = sa.select(*SESSION_COLUMNS).where(
     sessions.c.tenant_id == sa.bindparam("tenant"), sessions.c.id == sa.bindparam("uid")
+)
+_FIND_LOCKED, _GET_LOCKED = _FIND.with_for_update(), _GET.with_for_update()
+#: databases with many writers: who reads the next number and then takes it must be alone between the two
+_ALONE: Mapping[str, sa.TextClause] = MappingProxyType(
+    {"postgresql": sa.text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 1))")}
 )
 _NAMES = sa.select(sessions.c.session_id).where(
     sessions.c.tenant_id == sa.bindparam("tenant"),
@@ -158,15 +165,16 @@ def fresh(
 class SqlSessions:
     """`ports.store.Sessions` over one transaction."""
 
-    def __init__(self, connection: sa.Connection, words: Words, effects: Effects) -> None:
+    def __init__(self, connection: sa.Connection, words: Words, effects: Effects, *, writing: bool) -> None:
         self._connection = connection
+        self._find, self._get = (_FIND_LOCKED, _GET_LOCKED) if writing else (_FIND, _GET)
         self._words = words
         self._effects = effects
 
     def find(self, key: SessionKey) -> SessionRow | None:
         """The session, or None."""
         row = self._connection.execute(
-            _FIND, {"tenant": key.tenant, "user": key.user, "agent": key.agent, "session": key.session}
+            self._find, {"tenant": key.tenant, "user": key.user, "agent": key.agent, "session": key.session}
         ).one_or_none()
         return session_row(row) if row is not None else None
 
@@ -182,7 +190,7 @@ class SqlSessions:
 
     def get(self, tenant: str, session_id: UUID) -> SessionRow | None:
         """The session with this id in this tenant, or None."""
-        row = self._connection.execute(_GET, {"tenant": tenant, "uid": session_id}).one_or_none()
+        row = self._connection.execute(self._get, {"tenant": tenant, "uid": session_id}).one_or_none()
         return session_row(row) if row is not None else None
 
     def create(
@@ -236,6 +244,9 @@ class SqlSessions:
 
     def next_number(self, tenant: str, user: str, agent: str) -> int:
         """One more than the highest session name of this user and agent that is a number."""
+        alone = _ALONE.get(self._connection.dialect.name)
+        if alone is not None:
+            self._connection.execute(alone, {"name": json.dumps([tenant, user, agent])})
         names = self._connection.execute(_NAMES, {"tenant": tenant, "user": user, "agent": agent}).scalars()
         return 1 + max((int(name) for name in names if _NUMBER.fullmatch(name)), default=0)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
+
 import sqlalchemy as sa
 
 from anaphora.storage.effects import Effects
@@ -16,14 +19,31 @@ from anaphora.storage.words import Words
 
 
 class SqlUnit:
-    """`ports.store.Unit`: the repositories over one connection that is in a transaction."""
+    """`ports.store.Unit`: the repositories over one connection that is in a transaction.
 
-    def __init__(self, connection: sa.Connection, words: Words, policy: AppendPolicy) -> None:
+    With `writing`, what is looked up to be changed is locked until the end of the transaction; where one transaction
+    writes at a time that makes no difference.
+    """
+
+    def __init__(
+        self,
+        connection: sa.Connection,
+        words: Words,
+        policy: AppendPolicy,
+        *,
+        now: Callable[[], datetime],
+        writing: bool = False,
+    ) -> None:
+        self._now = now
         self.effects = Effects()
         self.words = words
-        self.sessions = SqlSessions(connection, words, self.effects)
-        self.jobs = SqlJobs(connection, policy, self.effects)
+        self.sessions = SqlSessions(connection, words, self.effects, writing=writing)
+        self.jobs = SqlJobs(connection, policy, self.effects, writing=writing)
         self.messages = SqlMessages(connection, self.sessions, self.jobs, words)
         self.summaries = SqlSummaries(connection)
         self.history = SqlHistory(connection)
         self.exchange = SqlExchange(connection, words)
+
+    def now(self) -> datetime:
+        """The time on the clock that all users of the database share."""
+        return self._now()

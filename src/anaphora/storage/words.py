@@ -38,8 +38,6 @@ class Indexed:
     key: SessionKey
     session_id: UUID
     seq: int
-    #: the message: later ones have greater ids
-    id: UUID
     body: str
 
 

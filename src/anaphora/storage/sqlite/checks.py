@@ -12,7 +12,6 @@ from typing import Final
 import sqlalchemy as sa
 
 from anaphora.domain.messages import NewMessage
-from anaphora.errors import AnaphoraError
 from anaphora.ports.store import Unit
 from anaphora.services.maintenance import Check, Findings, Judge
 from anaphora.storage import checks
@@ -103,7 +102,7 @@ def examine(
     steps: list[tuple[str, Callable[[], Check]]] = [
         ("integrity", partial(_integrity, connection)),
         ("foreign_keys", partial(_foreign_keys, connection)),
-        ("schema", partial(_schema, connection)),
+        ("schema", partial(checks.schema, connection)),
         ("I1", partial(checks.coverage, connection, unit, judge)),
         *((law.id, partial(law.check, connection)) for law in checks.laws()),
         ("I12", partial(_index, connection)),
@@ -112,7 +111,7 @@ def examine(
         ("failed", partial(checks.failed, connection)),
     ]
     for name, step in steps:
-        yield _attempt(name, step)
+        yield checks.attempt(name, step, translated())
 
 
 def examine_writer(connection: sa.Connection, *, durability: str) -> Iterator[Check]:
@@ -148,16 +147,6 @@ def examine_library() -> Check:
     )
 
 
-def _attempt(name: str, step: Callable[[], Check]) -> Check:
-    """The check; one that damaged rows do not allow has failed."""
-    try:
-        with translated():
-            return step()
-    except (AnaphoraError, ValueError) as error:
-        why = str(error) if isinstance(error, AnaphoraError) else f"a row cannot be read ({type(error).__name__})"
-        return Check(id=name, name="it can be checked", ok=False, detail=why)
-
-
 def _integrity(connection: sa.Connection) -> Check:
     found = [str(row[0]) for row in connection.execute(_INTEGRITY)]
     pages = connection.execute(sa.text("PRAGMA page_count")).scalar_one()
@@ -172,32 +161,6 @@ def _foreign_keys(connection: sa.Connection) -> Check:
         name="nothing refers to what is gone",
         ok=not found,
         detail="; ".join(found),
-        checked=len(metadata.tables),
-    )
-
-
-def _schema(connection: sa.Connection) -> Check:
-    """Every table is there, and what must be unique is unique in the database itself (I4, I14)."""
-    inspector = sa.inspect(connection)
-    there = set(inspector.get_table_names())
-    found = Findings()
-    for name, table in metadata.tables.items():
-        if name not in there:
-            found.add(f"no table {name}")
-            continue
-        columns = {column["name"] for column in inspector.get_columns(name)}
-        for column in table.columns:
-            if column.name not in columns:
-                found.add(f"no column {name}.{column.name}")
-        unique = {index["name"] for index in inspector.get_indexes(name) if index["unique"]}
-        for index in table.indexes:
-            if index.unique and index.name not in unique:
-                found.add(f"no unique index {index.name}")
-    return Check(
-        id="schema",
-        name="tables and unique indexes are those of this version",
-        ok=not found.count,
-        detail=str(found),
         checked=len(metadata.tables),
     )
 

@@ -152,7 +152,7 @@ class SqliteStore:
             raise StoreClosed("the store is closed: open it again")
 
     def _unit(self, connection: sa.Connection) -> SqlUnit:
-        return SqlUnit(connection, FtsWords(connection), self._policy)
+        return SqlUnit(connection, FtsWords(connection), self._policy, now=self._clock.now)
 
     async def _look(self, work: Callable[[SqlUnit], T]) -> T:
         self._check_open()

@@ -19,6 +19,14 @@ _WITH_KEY = sa.text("idempotency_key IS NOT NULL")
 _TRUSTS = "trust IN ('owner_confirmed', 'owner_said', 'assistant', 'tool', 'other')"
 _METHODS = "method IN ('model', 'extractive', 'digest')"
 
+#: a transaction sees and writes the rows of the tenant that it named, whatever its statements say
+_OF_ONE_TENANT = (
+    sa.DDL("ALTER TABLE %(table)s ENABLE ROW LEVEL SECURITY"),
+    sa.DDL("ALTER TABLE %(table)s FORCE ROW LEVEL SECURITY"),
+    sa.DDL("CREATE POLICY tenant ON %(table)s USING (tenant_id = current_setting('anaphora.tenant', true))"),
+    sa.DDL("CREATE POLICY examined ON %(table)s FOR SELECT USING (current_setting('anaphora.scope', true) = 'all')"),
+)
+
 
 def upgrade() -> None:
     _sessions()
@@ -36,6 +44,12 @@ def upgrade() -> None:
     )
     if op.get_bind().dialect.name == "sqlite":
         _sqlite_index()
+    else:
+        _postgres_index()
+        for table in ("sessions", "messages", "receipts", "summaries", "points", "heads", "jobs", "message_words"):
+            _of_one_tenant(table)
+        # workers look for what is due of all tenants; a job holds no word of what was said
+        op.execute("CREATE POLICY queue ON jobs FOR SELECT USING (current_setting('anaphora.scope', true) = 'queue')")
 
 
 def _sessions() -> None:
@@ -283,6 +297,44 @@ def _sqlite_index() -> None:
         "CREATE VIRTUAL TABLE message_words USING fts5(scope, body, tokenize='porter unicode61 remove_diacritics 2')"
     )
     op.execute("CREATE VIRTUAL TABLE message_trigrams USING fts5(body, tokenize='trigram')")
+
+
+def _postgres_index() -> None:
+    """Words are cut before the server sees them: whatever its parser takes them for, they are stemmed alike."""
+    op.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm")
+    op.execute("CREATE TEXT SEARCH DICTIONARY anaphora_stem (TEMPLATE = snowball, LANGUAGE = porter)")
+    op.execute("CREATE TEXT SEARCH CONFIGURATION anaphora (PARSER = default)")
+    op.execute(
+        "ALTER TEXT SEARCH CONFIGURATION anaphora ADD MAPPING FOR asciiword, word, numword, asciihword, hword,"
+        " numhword, hword_asciipart, hword_part, hword_numpart, email, protocol, url, host, url_path,"
+        " file, sfloat, float, int, uint, version, tag, entity WITH anaphora_stem"
+    )
+    op.create_table(
+        "message_words",
+        _text("tenant_id"),
+        _uuid("session_uid"),
+        _int("seq"),
+        _int("part"),
+        _time("added"),
+        sa.Column("words", postgresql.TSVECTOR, nullable=False),
+        _text("unspaced", nullable=True),
+        sa.PrimaryKeyConstraint("tenant_id", "session_uid", "seq", "part", name=op.f("pk_message_words")),
+        _of_session("message_words"),
+    )
+    op.create_index("ix_message_words_words", "message_words", ["words"], postgresql_using="gin")
+    op.create_index(
+        "ix_message_words_unspaced",
+        "message_words",
+        ["unspaced"],
+        postgresql_using="gin",
+        postgresql_ops={"unspaced": "gin_trgm_ops"},
+        postgresql_where=sa.text("unspaced IS NOT NULL"),
+    )
+
+
+def _of_one_tenant(table: str) -> None:
+    for rule in _OF_ONE_TENANT:
+        op.execute(rule.against(sa.Table(table, sa.MetaData())))
 
 
 def _text(name: str, *, nullable: bool = False) -> sa.Column[str]:

@@ -13,6 +13,14 @@ down_revision = "0001"
 branch_labels = None
 depends_on = None
 
+#: a transaction sees and writes the rows of the tenant that it named, whatever its statements say
+_OF_ONE_TENANT = (
+    sa.DDL("ALTER TABLE %(table)s ENABLE ROW LEVEL SECURITY"),
+    sa.DDL("ALTER TABLE %(table)s FORCE ROW LEVEL SECURITY"),
+    sa.DDL("CREATE POLICY tenant ON %(table)s USING (tenant_id = current_setting('anaphora.tenant', true))"),
+    sa.DDL("CREATE POLICY examined ON %(table)s FOR SELECT USING (current_setting('anaphora.scope', true) = 'all')"),
+)
+
 
 def upgrade() -> None:
     op.add_column("sessions", _json("deleted", server_default="[]"))
@@ -23,6 +31,9 @@ def upgrade() -> None:
     _head_moves()
     _summary_states()
     _what_is_known_of_the_past()
+    if op.get_bind().dialect.name == "postgresql":
+        for table in ("message_versions", "head_moves", "summary_states"):
+            _of_one_tenant(table)
 
 
 def _message_versions() -> None:
@@ -94,6 +105,11 @@ def _what_is_known_of_the_past() -> None:
         "INSERT INTO summary_states (tenant_id, summary_id, status, at, log_head)"
         " SELECT tenant_id, id, status, created_at, stop FROM summaries"
     )
+
+
+def _of_one_tenant(table: str) -> None:
+    for rule in _OF_ONE_TENANT:
+        op.execute(rule.against(sa.Table(table, sa.MetaData())))
 
 
 def _text(name: str, *, nullable: bool = False) -> sa.Column[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from uuid import UUID
 
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message
@@ -19,9 +20,11 @@ def said(messages: Sequence[Message]) -> str:
     return "".join(message.content for message in messages)
 
 
-def both_ways(unit: Unit, start: int, stop: int, limit: int, *, tenant: str = TENANT) -> tuple[str, str]:
+def both_ways(
+    unit: Unit, start: int, stop: int, limit: int, *, tenant: str = TENANT, uid: UUID | None = None
+) -> tuple[str, str]:
     """The range from its start on, and from its end back."""
-    uid, span = row_of(unit).id, SeqRange(start, stop)
+    uid, span = uid or row_of(unit).id, SeqRange(start, stop)
     oldest = unit.messages.range(tenant, uid, span, limit=limit)
     return said(oldest), said(unit.messages.newest(tenant, uid, span, limit=limit))
 
@@ -51,8 +54,10 @@ class ReadLaws(StoreLaws):
         async with self.opened(tmp_path) as store:
             await store.append(append(*"abc"))
             await store.append(append("x", key=key_of(tenant="t2")))
+            look = partial(both_ways, start=0, stop=9, limit=9, uid=(await session(store)).id)
+            assert await store.read(TENANT, look) == ("abc", "cba")
             for tenant in ("t2", "T", "", "%"):
-                assert await store.read(tenant, partial(both_ways, start=0, stop=9, limit=9, tenant=tenant)) == ("", "")
+                assert await store.read(tenant, partial(look, tenant=tenant)) == ("", "")
 
     async def test_a_receipt_says_where_its_messages_are(self, tmp_path: Path) -> None:
         """A receipt leads to its session, its messages and the epoch of the append, within its tenant (I11)."""

@@ -60,7 +60,7 @@ async def filled(store: Store, key: SessionKey = KEY) -> None:
         for reader in READERS:
             assert move(unit, Head(), Head(position=2, summary_id=newest.id), reader=reader, key=key)
 
-    await store.write(TENANT, derive)
+    await store.write(key.tenant, derive)
     for ends in (True, False):
         await planned(store, key)
         (waiting,) = (job for job in await jobs_in(store, key) if job.state is JobState.QUEUED)

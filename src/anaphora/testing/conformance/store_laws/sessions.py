@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from anaphora.domain.keys import MAX_ID_CHARS, SessionKey
+from anaphora.domain.keys import MAX_ID_BYTES, MAX_ID_CHARS, SessionKey
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Store, Unit
 from anaphora.testing.conformance.store_laws.base import StoreLaws
@@ -37,7 +37,7 @@ async def made(store: Store, key: SessionKey, *, session_id: UUID | None = None)
             key, session_id=session_id or new_id(), strategy="standard", subject="Alice", now=NOW
         )
 
-    return await store.write(TENANT, work)
+    return await store.write(key.tenant, work)
 
 
 async def listed(store: Store, *, user: str | None = None, agent: str | None = None, limit: int = 50) -> list[str]:
@@ -86,11 +86,13 @@ class SessionLaws(StoreLaws):
 
     async def test_names_of_any_script_come_back_as_they_were(self, tmp_path: Path) -> None:
         """The longest names of any script are kept whole, not normalised and not cut."""
-        longest = "".join(chr(0x20000 + 7919 * at % 40_000) for at in range(MAX_ID_CHARS - 1)) + "\u0301"
-        key = SessionKey(tenant=longest, user=longest[::-1], agent=f"名前\u200d{longest[50:-50]}", session=longest)
+        longest = "".join(chr(0x20000 + 7919 * at % 40_000) for at in range(MAX_ID_BYTES // 4 - 1)) + "\u0301"
+        key = SessionKey(
+            tenant=longest, user=longest[::-1], agent=f"名前\u200d{longest[50:-50]}", session="s" * MAX_ID_CHARS
+        )
         async with self.opened(tmp_path) as store:
             await store.append(append("x", key=key))
-            (row,) = await store.read(TENANT, lambda unit: unit.sessions.list(longest))
+            (row,) = await store.read(longest, lambda unit: unit.sessions.list(longest))
             assert row.key == key
 
     async def test_a_session_is_got_by_its_id_in_its_tenant(self, tmp_path: Path) -> None:

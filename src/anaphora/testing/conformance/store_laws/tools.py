@@ -118,7 +118,7 @@ async def messages_of(store: Store, key: SessionKey = KEY) -> list[Message]:
         assert [message.seq for message in log] == list(range(row.head)), "I2: the numbers have holes or doubles"
         return list(log)
 
-    return await store.read(TENANT, work)
+    return await store.read(key.tenant, work)
 
 
 async def log_of(store: Store, key: SessionKey = KEY) -> list[str]:
@@ -172,7 +172,7 @@ async def planned(
             from_seq=from_seq,
         )
 
-    return await store.write(TENANT, work)
+    return await store.write(key.tenant, work)
 
 
 async def candidates(

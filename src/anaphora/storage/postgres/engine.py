@@ -1,0 +1,70 @@
+"""Connections to PostgreSQL, and the pool of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from anaphora.storage.postgres.dsn import SERVER_SETTINGS
+from anaphora.storage.types import plain_json
+
+if TYPE_CHECKING:
+    from anaphora.storage.postgres.dsn import Dsn
+
+#: whose rights every transaction has: it owns nothing and no row-level policy spares it
+ROLE = "anaphora"
+_CONNECT_TIMEOUT = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """How the connections of one store are made."""
+
+    dsn: Dsn
+    #: the role that they take on; None: the user's own
+    role: str | None
+    #: seconds that a statement waits for a row that somebody else holds
+    lock_timeout: float
+    #: wait for the disk at every commit
+    durable: bool = True
+
+    async def connect(self) -> Any:  # noqa: ANN401 - asyncpg has no types
+        """One connection, outside any pool."""
+        settings = {**SERVER_SETTINGS, "lock_timeout": f"{max(1, round(self.lock_timeout * 1000))}ms"}
+        if not self.durable:
+            settings["synchronous_commit"] = "off"
+        if self.role is not None:
+            settings["role"] = self.role
+        timeout = self.dsn.connect_timeout or _CONNECT_TIMEOUT
+        return await asyncpg.connect(self.dsn.url, timeout=timeout, server_settings=settings)
+
+    def engine(self, *, connections: int, wait: float) -> AsyncEngine:
+        """A pool of at most so many connections; who needs one waits so many seconds."""
+        return create_async_engine(
+            "postgresql+asyncpg://",
+            async_creator=self.connect,
+            pool_size=connections,
+            max_overflow=0,
+            pool_timeout=wait,
+            hide_parameters=True,
+            json_serializer=plain_json,
+            json_deserializer=json.loads,
+        )
+
+
+async def user_may_see_everything(connection: Any) -> bool:  # noqa: ANN401 - asyncpg has no types
+    """Whether row-level policies mean nothing to the user of the connection."""
+    return bool(await connection.fetchval("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"))
+
+
+#: who the transaction is for; the policies of every table compare it with the row's tenant
+FOR_TENANT = sa.text("SELECT set_config('anaphora.tenant', :tenant, true)")
+#: the same, and the number by which the server will know whether a transaction was committed
+FOR_WRITING = sa.text("SELECT set_config('anaphora.tenant', :tenant, true), pg_current_xact_id()::text")
+#: not for one tenant: to look for jobs ("queue"), or to examine everything ("all"); what was said is for neither
+FOR_SCOPE = sa.text("SELECT set_config('anaphora.scope', :scope, true)")

@@ -1,0 +1,116 @@
+"""Transactions that survive what happens to a connection.
+
+A transaction that was rolled back, because the server went away, or because two were in each other's way, did nothing:
+it is run again. If the connection is lost while a transaction is being committed, the server is asked what became of
+it, by the number that it gave the transaction: nobody has to guess.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import sqlalchemy as sa
+
+from anaphora.errors import StoreError
+from anaphora.storage.postgres.engine import FOR_SCOPE, FOR_TENANT, FOR_WRITING
+from anaphora.storage.postgres.errors import TryAgain, translated
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+    from anaphora.ports.clock import Randomness
+
+T = TypeVar("T")
+
+#: the longest pause before a transaction is tried again, in seconds
+_PAUSE = 0.1
+#: seconds within which a server that restarts should be back to say what became of a commit
+_COMMIT_KNOWN_WITHIN = 30.0
+_SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+_STATUS = sa.text("SELECT pg_xact_status(CAST(CAST(:xid AS text) AS xid8))")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transactions:
+    """Runs sync work on a connection of the pool."""
+
+    engine: AsyncEngine
+    randomness: Randomness
+    #: seconds for which a transaction is tried again
+    patience: float
+
+    async def read(self, tenant: str, work: Callable[[sa.Connection], T]) -> T:
+        """In one snapshot of the tenant's rows."""
+        return await self._repeated(lambda: self._look(FOR_TENANT, {"tenant": tenant}, work))
+
+    async def survey(self, scope: str, work: Callable[[sa.Connection], T]) -> T:
+        """In one snapshot of what the scope shows of all tenants."""
+        return await self._repeated(lambda: self._look(FOR_SCOPE, {"scope": scope}, work))
+
+    async def write(self, tenant: str, work: Callable[[sa.Connection], T], *, before_commit: Callable[[T], None]) -> T:
+        """In a transaction that is on disk when this returns; or nothing of it is."""
+        return await self._repeated(lambda: self._write(tenant, work, before_commit))
+
+    async def _repeated(self, once: Callable[[], Awaitable[T]]) -> T:
+        deadline = time.monotonic() + self.patience
+        conflicts = 0
+        while True:
+            try:
+                return await once()
+            except TryAgain as again:
+                conflicts += again.once
+                if conflicts > 1 or time.monotonic() >= deadline:
+                    raise again.error from None
+            await self._pause()
+
+    async def _pause(self) -> None:
+        await asyncio.sleep(_PAUSE * (1 + self.randomness(1)[0]) / 256)
+
+    async def _look(self, introduce: sa.TextClause, who: dict[str, str], work: Callable[[sa.Connection], T]) -> T:
+        with translated():
+            async with self.engine.connect() as connection:
+                await connection.execution_options(**_SNAPSHOT)
+                async with connection.begin():
+                    await connection.execute(introduce, who)
+                    return await connection.run_sync(work)
+
+    async def _write(self, tenant: str, work: Callable[[sa.Connection], T], before_commit: Callable[[T], None]) -> T:
+        xid = ""
+        try:
+            with translated():
+                async with self.engine.connect() as connection, connection.begin() as transaction:
+                    introduced = await connection.execute(FOR_WRITING, {"tenant": tenant})
+                    number = str(introduced.one()[1])
+                    result = await connection.run_sync(work)
+                    before_commit(result)
+                    xid = number
+                    await transaction.commit()
+                    return result
+        except TryAgain as again:
+            if xid and await self._was_committed(xid, again):
+                return result
+            raise
+
+    async def _was_committed(self, xid: str, again: TryAgain) -> bool:
+        """What became of a transaction whose commit was not answered; its connection is gone."""
+        deadline = time.monotonic() + _COMMIT_KNOWN_WITHIN
+        while time.monotonic() < deadline:
+            try:
+                with translated():
+                    async with self.engine.connect() as connection:
+                        status = (await connection.execute(_STATUS, {"xid": xid})).scalar_one()
+            except TryAgain:
+                await self._pause()
+                continue
+            if status == "committed":
+                return True
+            if status == "aborted":
+                return False
+            await self._pause()
+        raise StoreError(
+            f"{again.error}; whether the last write was done is not known: repeat it with the same idempotency key"
+        )
