@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from anyio.from_thread import start_blocking_portal
 
-from anaphora.bootstrap.stores import is_postgres, postgres, sqlite_path
+from anaphora.bootstrap.stores import is_postgres, postgres, running, sqlite_path
 from anaphora.bootstrap.system import SystemClock, system_randomness
 from anaphora.errors import ConfigError, StoreReadOnly
 from anaphora.ports.clock import Clock
@@ -41,13 +40,8 @@ def migrate(settings: Settings) -> tuple[str | None, str]:
 
     """
     if is_postgres(settings.db):
-        revisions: tuple[str | None, str] = _apart(
-            partial(
-                postgres("upkeep").upgrade,
-                settings.db,
-                randomness=system_randomness,
-                busy_timeout=settings.busy_timeout,
-            )
+        revisions: tuple[str | None, str] = _on_server(
+            settings, postgres("upkeep").upgrade, busy_timeout=settings.busy_timeout
         )
         return revisions
     database = _database(settings)
@@ -70,17 +64,14 @@ def diagnose(settings: Settings, *, stuck_seconds: float, clock: Clock | None = 
     now = (clock or SystemClock()).now()
     judge = CoverageJudge(strategies=settings.strategies())
     if is_postgres(settings.db):
-        checks = _apart(
-            partial(
-                postgres("upkeep").diagnose,
-                settings.db,
-                judge,
-                randomness=system_randomness,
-                now=now,
-                stuck_seconds=stuck_seconds,
-                durability=settings.durability,
-                wait=settings.busy_timeout,
-            )
+        checks: tuple[Check, ...] = _on_server(
+            settings,
+            postgres("upkeep").diagnose,
+            judge=judge,
+            now=now,
+            stuck_seconds=stuck_seconds,
+            durability=settings.durability,
+            wait=settings.busy_timeout,
         )
         return Diagnosis(checks=tuple(sorted(checks, key=_place)))
     database = replace(_database(settings), read_only=True)
@@ -91,10 +82,15 @@ def diagnose(settings: Settings, *, stuck_seconds: float, clock: Clock | None = 
     return Diagnosis(checks=tuple(sorted(checks, key=_place)))
 
 
-def _apart(work: Callable[[], Awaitable[T]]) -> T:
-    """Run in an event loop of its own, whether or not one runs here."""
+def _on_server(settings: Settings, work: Callable[..., Awaitable[T]], **how: Any) -> T:  # noqa: ANN401 - handed on
+    """Work on a server, in an event loop of its own, whether or not one runs here."""
+
+    async def task() -> T:
+        async with running(settings.db) as url:
+            return await work(url, randomness=system_randomness, **how)
+
     with start_blocking_portal() as portal:
-        return portal.call(work)
+        return portal.call(task)
 
 
 def _place(check: Check) -> int:

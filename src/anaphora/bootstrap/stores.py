@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from typing import Any, Literal
+
+import anyio
 
 from anaphora.errors import ConfigError, MissingExtra
 from anaphora.ports.clock import Clock
@@ -15,12 +18,14 @@ from anaphora.storage.sqlite.store import open_sqlite
 
 MEMORY = ":memory:"
 _POSTGRES = frozenset({"postgresql", "postgres"})
+#: followed by a folder: PostgreSQL without a server of one's own
+_EMBEDDED = "embedded-postgres:"
 
 
 def is_postgres(url: str) -> bool:
-    """Whether the URL names a PostgreSQL server."""
+    """Whether the URL names a PostgreSQL server, or a folder for one."""
     scheme, mark, _ = url.partition("://")
-    return bool(mark) and scheme.partition("+")[0] in _POSTGRES
+    return url.startswith(_EMBEDDED) or (bool(mark) and scheme.partition("+")[0] in _POSTGRES)
 
 
 def sqlite_path(url: str) -> str:
@@ -40,6 +45,8 @@ def sqlite_path(url: str) -> str:
 
 def shown(url: str) -> str:
     """The database for people: no password."""
+    if url.startswith(_EMBEDDED):
+        return url
     return str(postgres("dsn").Dsn.parse(url).shown) if is_postgres(url) else sqlite_path(url)
 
 
@@ -68,18 +75,37 @@ def open_store(
     """
     how |= {"clock": clock, "busy_timeout": settings.busy_timeout, "read_only": read_only}
     if is_postgres(settings.db):
-        opening: Callable[..., AbstractAsyncContextManager[Store]] = postgres("store").open_postgres
-        return opening(
-            settings.db,
-            time=time,
-            durable=settings.durability == "full",
-            connections=settings.postgres.connections,
-            **how,
-        )
+        how |= {"time": time, "durable": settings.durability == "full", "connections": settings.postgres.connections}
+        return _open_server(settings.db, how)
     return open_sqlite(sqlite_path(settings.db), durability=settings.durability, **how)
 
 
-def postgres(part: Literal["dsn", "store", "upkeep"]) -> Any:  # noqa: ANN401 - a module
+@asynccontextmanager
+async def _open_server(url: str, how: Mapping[str, Any]) -> AsyncIterator[Store]:
+    opening = postgres("store").open_postgres
+    async with running(url) as reachable, opening(reachable, **how) as store:
+        yield store
+
+
+@asynccontextmanager
+async def running(url: str) -> AsyncIterator[str]:
+    """The URL of a server that runs: an embedded one is started, and stops when the last who uses it has left."""
+    if not url.startswith(_EMBEDDED):
+        yield url
+        return
+    folder = url.removeprefix(_EMBEDDED)
+    if not folder:
+        raise ConfigError("embedded-postgres: needs a folder: write embedded-postgres:./memory")
+    server = postgres("embedded").embedded(Path(folder))
+    reachable = await anyio.to_thread.run_sync(server.__enter__)
+    try:
+        yield reachable.dsn()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(server.__exit__, None, None, None)
+
+
+def postgres(part: Literal["dsn", "embedded", "store", "upkeep"]) -> Any:  # noqa: ANN401 - a module
     """A module of the store on PostgreSQL.
 
     Raises:

@@ -30,7 +30,7 @@ class Wakeups:
         self._server = server
         self._on_call = on_call
         self._connection: Any = None
-        self._making = asyncio.Lock()
+        self._connecting: asyncio.Task[None] | None = None
         self._calling: asyncio.Task[None] | None = None
         self._not_before = 0.0
 
@@ -41,15 +41,15 @@ class Wakeups:
 
     async def listen(self) -> None:
         """Hear the others' calls from now on. Whoever began only now is called at once: one may have been missed."""
-        if self._connection is None or self._connection.is_closed():
-            await self._connected()
+        if not self._is_connected() and await self._connected() is not None:
             self._on_call()
 
     async def close(self) -> None:
         """Say what is to be said, and leave."""
-        if self._calling is not None:
-            await asyncio.wait([self._calling])
-        if self._connection is not None and not self._connection.is_closed():
+        going = [task for task in (self._calling, self._connecting) if task is not None]
+        if going:
+            await asyncio.wait(going)
+        if self._is_connected():
             with suppress(*_TROUBLE):
                 await self._connection.close(timeout=1)
 
@@ -60,20 +60,24 @@ class Wakeups:
             with suppress(*_TROUBLE):
                 await connection.execute("NOTIFY anaphora_jobs")
 
+    def _is_connected(self) -> bool:
+        return self._connection is not None and not self._connection.is_closed()
+
     async def _connected(self) -> Any:  # noqa: ANN401 - asyncpg has no types
-        async with self._making:
-            if self._connection is not None and not self._connection.is_closed():
-                return self._connection
-            now = asyncio.get_running_loop().time()
-            if now < self._not_before:
-                return None
-            self._not_before = now + _AGAIN
-            with suppress(*_TROUBLE):
-                made = await self._server.connect()
-                await made.add_listener(_CHANNEL, self._heard)
-                self._connection = made
-                return made
-            return None
+        """The connection; None if there is none to be had now. Whoever waits no more does not end the attempt."""
+        if not self._is_connected():
+            loop = asyncio.get_running_loop()
+            if self._connecting is None or (self._connecting.done() and loop.time() >= self._not_before):
+                self._connecting = loop.create_task(self._connect())
+            await asyncio.shield(self._connecting)
+        return self._connection if self._is_connected() else None
+
+    async def _connect(self) -> None:
+        self._not_before = asyncio.get_running_loop().time() + _AGAIN
+        with suppress(*_TROUBLE):
+            made = await self._server.connect()
+            await made.add_listener(_CHANNEL, self._heard)
+            self._connection = made
 
     def _heard(self, connection: Any, pid: int, _channel: str, _payload: str) -> None:  # noqa: ANN401
         if pid != connection.get_server_pid():
