@@ -282,8 +282,7 @@ def _faithful(request: Request) -> str:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(("db", "says"), [("postgresql://host/db", "SQLite"), ("mysql://host/db", "mysql:// is no")])
-async def test_a_database_of_another_kind_is_one_line_that_says_what_to_use(db: str, says: str) -> None:
-    with pytest.raises(ConfigError, match=f"{says}.* use a path such as memory.db"):
-        async with Memory.open(db):
+async def test_a_database_of_another_kind_is_one_line_that_says_what_to_use() -> None:
+    with pytest.raises(ConfigError, match=r"mysql:// is no.* use a path such as memory.db, or postgresql://"):
+        async with Memory.open("mysql://host/db"):
             raise AssertionError

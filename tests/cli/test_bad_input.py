@@ -56,7 +56,8 @@ def test_a_file_that_cannot_be_imported(make: Callable[[Path], object], says: st
         (("history", "--user", "a" * 201, "--session", "1"), "longer than 200 characters"),
         (("search", "x" * 10_001, "--user", "alice"), "longer than 10,000 characters"),
         (("history", *ALICE, "--db", "mysql://x/y"), "mysql:// is no database"),
-        (("doctor", "--db", "postgresql://x/y"), "keeps memory in SQLite files"),
+        (("doctor", "--db", "mysql://x/y"), "mysql:// is no database that Anaphora knows"),
+        (("worker", "--db", "postgresql://127.0.0.1/y?channel_binding=require"), "channel_binding"),
         (("models", "pull", "--from", "nowhere"), "cannot read nowhere"),
     ],
     ids=lambda value: " ".join(value)[:60] if isinstance(value, tuple) else None,
@@ -80,6 +81,14 @@ COMMANDS = [
     ("jobs", "retry"),
     ("reset", *ALICE, "--yes"),
 ]
+
+
+def test_a_server_that_is_not_there(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANAPHORA_BUSY_TIMEOUT", "0.2")
+    done = run("doctor", "--db", "postgresql://ann:hidden@127.0.0.1:1/memory")
+    assert done.code == 1
+    assert done.complaint.startswith("the PostgreSQL server cannot be reached: check that it runs")
+    assert "hidden" not in done.complaint
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

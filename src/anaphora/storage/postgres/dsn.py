@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from anaphora.errors import ConfigError
 
@@ -60,7 +60,8 @@ class Dsn:
             raise ConfigError(f"the PostgreSQL parameter {refused[0]!r} is not supported: leave it out of the URL")
         timeout = _seconds(given.pop("connect_timeout", None))
         kept = {name: value for name, value in given.items() if name not in _WITHOUT_EFFECT}
-        url = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(kept, quote_via=quote), ""))
+        # not urlunsplit: it leaves the slashes out where there is no host
+        url = f"postgresql://{parts.netloc}{parts.path}{'?' if kept else ''}{urlencode(kept, quote_via=quote)}"
         return cls(url=url, connect_timeout=timeout, shown=_shown(parts.netloc, parts.path, kept))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 import sqlalchemy as sa
+from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from anaphora.storage.postgres.dsn import SERVER_SETTINGS
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 #: whose rights every transaction has: it owns nothing and no row-level policy spares it
 ROLE = "anaphora"
 _CONNECT_TIMEOUT = 10.0
+#: stands in the notes of a connection on which a statement failed since it was last taken away
+FAILED = "anaphora_failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +48,7 @@ class Server:
 
     def engine(self, *, connections: int, wait: float) -> AsyncEngine:
         """A pool of at most so many connections; who needs one waits so many seconds."""
-        return create_async_engine(
+        engine = create_async_engine(
             "postgresql+asyncpg://",
             async_creator=self.connect,
             pool_size=connections,
@@ -55,6 +58,14 @@ class Server:
             json_serializer=plain_json,
             json_deserializer=json.loads,
         )
+        event.listen(engine.sync_engine, "handle_error", _note_failure)
+        return engine
+
+
+def _note_failure(context: sa.ExceptionContext) -> None:
+    """PostgreSQL answers the commit of a transaction in which a statement failed with no error: with a rollback."""
+    if context.connection is not None:
+        context.connection.info[FAILED] = True
 
 
 async def user_may_see_everything(connection: Any) -> bool:  # noqa: ANN401 - asyncpg has no types

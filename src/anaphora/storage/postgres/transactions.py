@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import sqlalchemy as sa
 
 from anaphora.errors import StoreError
-from anaphora.storage.postgres.engine import FOR_SCOPE, FOR_TENANT, FOR_WRITING
+from anaphora.storage.postgres.engine import FAILED, FOR_SCOPE, FOR_TENANT, FOR_WRITING
 from anaphora.storage.postgres.errors import TryAgain, translated
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Transactions:
                 async with self.engine.connect() as connection, connection.begin() as transaction:
                     introduced = await connection.execute(FOR_WRITING, {"tenant": tenant})
                     number = str(introduced.one()[1])
-                    result = await connection.run_sync(work)
+                    result = await connection.run_sync(_sound, work)
                     before_commit(result)
                     xid = number
                     await transaction.commit()
@@ -114,3 +114,12 @@ class Transactions:
         raise StoreError(
             f"{again.error}; whether the last write was done is not known: repeat it with the same idempotency key"
         )
+
+
+def _sound(connection: sa.Connection, work: Callable[[sa.Connection], T]) -> T:
+    """The work's result; if it hid that a statement failed, an error: the server would roll it back in silence."""
+    connection.info.pop(FAILED, None)
+    result = work(connection)
+    if FAILED in connection.info:
+        raise StoreError("the database refused a statement of this work, nothing was written")
+    return result
