@@ -359,9 +359,12 @@ class Store(Protocol):
         ...
 
     async def due_jobs(
-        self, *, now: datetime, lease_seconds: float, with_model: bool, limit: int
+        self, *, now: datetime | None, lease_seconds: float, with_model: bool, limit: int
     ) -> Sequence[tuple[str, UUID]]:
-        """Tenant and id of jobs of all tenants that could be claimed now, oldest first, fair between tenants."""
+        """Tenant and id of jobs of all tenants that could be claimed at `now`, oldest first, fair between tenants.
+
+        None: by the clock of `Unit.now`.
+        """
         ...
 
     async def due_count(self, *, now: datetime | None, with_model: bool) -> int:

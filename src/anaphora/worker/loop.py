@@ -86,9 +86,8 @@ class Worker:
 
     async def claim(self) -> Job | None:
         """Take the lease of the next due job."""
-        now = self.clock.now()
         lease = self.work.lease_seconds
-        candidates = await self.store.due_jobs(now=now, lease_seconds=lease, with_model=self.with_model, limit=8)
+        candidates = await self.store.due_jobs(now=None, lease_seconds=lease, with_model=self.with_model, limit=8)
         for tenant, job_id in candidates:
             # a claim on disk must come back to be released: cancelled between, it would hold its lease for nobody
             with anyio.CancelScope(shield=True):
@@ -100,9 +99,10 @@ class Worker:
         return None
 
     def _claiming(self, tenant: str, job_id: UUID) -> Callable[[Unit], Job | None]:
-        # the clock is read in the transaction: a lease must not be older than its claim
+        # the clock is read in the transaction: a lease must not be older than its claim; and it is the database's own,
+        # by which the workers of other hosts judge it
         return lambda unit: unit.jobs.claim(
-            tenant, job_id, owner=self.owner, now=self.clock.now(), lease_seconds=self.work.lease_seconds
+            tenant, job_id, owner=self.owner, now=unit.now(), lease_seconds=self.work.lease_seconds
         )
 
     async def do(self, job: Job) -> None:
@@ -150,9 +150,7 @@ class Worker:
             try:
                 kept = await self.store.write(
                     fence.tenant,
-                    lambda unit: unit.jobs.heartbeat(
-                        fence, now=self.clock.now(), lease_seconds=self.work.lease_seconds
-                    ),
+                    lambda unit: unit.jobs.heartbeat(fence, now=unit.now(), lease_seconds=self.work.lease_seconds),
                 )
             except StoreError as error:
                 log.warning("No heartbeat for job %s: %s", fence.job_id, error, extra={"event": "store_failed"})

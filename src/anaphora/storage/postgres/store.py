@@ -85,11 +85,13 @@ class PostgresStore:
         return await self._appends.put(append)
 
     async def due_jobs(
-        self, *, now: datetime, lease_seconds: float, with_model: bool, limit: int
+        self, *, now: datetime | None, lease_seconds: float, with_model: bool, limit: int
     ) -> Sequence[tuple[str, UUID]]:
-        """Tenant and id of jobs of all tenants that could be claimed now, oldest first, fair between tenants."""
+        """Tenant and id of jobs of all tenants that could be claimed at `now`, oldest first, fair between tenants."""
         return await self._look_for_jobs(
-            lambda unit: unit.jobs.candidates(now=now, lease_seconds=lease_seconds, with_model=with_model, limit=limit)
+            lambda unit: unit.jobs.candidates(
+                now=now or unit.now(), lease_seconds=lease_seconds, with_model=with_model, limit=limit
+            )
         )
 
     async def due_count(self, *, now: datetime | None, with_model: bool) -> int:

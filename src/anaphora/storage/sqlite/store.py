@@ -101,11 +101,13 @@ class SqliteStore:
         return cast("Receipt", await self._hand_in(append=append))
 
     async def due_jobs(
-        self, *, now: datetime, lease_seconds: float, with_model: bool, limit: int
+        self, *, now: datetime | None, lease_seconds: float, with_model: bool, limit: int
     ) -> Sequence[tuple[str, UUID]]:
-        """Tenant and id of jobs of all tenants that could be claimed now, oldest first, fair between tenants."""
+        """Tenant and id of jobs of all tenants that could be claimed at `now`, oldest first, fair between tenants."""
         return await self._look(
-            lambda unit: unit.jobs.candidates(now=now, lease_seconds=lease_seconds, with_model=with_model, limit=limit)
+            lambda unit: unit.jobs.candidates(
+                now=now or unit.now(), lease_seconds=lease_seconds, with_model=with_model, limit=limit
+            )
         )
 
     async def due_count(self, *, now: datetime | None, with_model: bool) -> int:
