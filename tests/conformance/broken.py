@@ -52,6 +52,9 @@ class Broken:
     async def due_jobs(self, **how: Any) -> Sequence[tuple[str, UUID]]:
         return await self.real.due_jobs(**how)
 
+    async def tenants(self, *, after: str, limit: int) -> Sequence[str]:
+        return await self.real.tenants(after=after, limit=limit)
+
     async def due_count(self, **how: Any) -> int:
         return await self.real.due_count(**how)
 

@@ -33,3 +33,7 @@ def test_a_message_is_of_the_newest_turn_that_starts_at_it_or_before(seq: int, s
 
 def test_in_an_empty_log_the_first_turn_starts_with_the_first_message() -> None:
     assert state(0).turn_start(0) == 0
+
+
+def test_a_session_is_open_unless_it_is_said_to_be_ended() -> None:
+    assert not State(head=0, covered_to=0, turn_starts=(), turn_finished=True).ended

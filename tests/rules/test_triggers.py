@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,3 +70,9 @@ def test_a_window_before_a_message_begins_with_its_first_whole_turn_or_with_the_
 )
 def test_the_last_fourteen_messages_in_whole_turns(lengths: list[int], stop: int, start: int) -> None:
     assert window_start(log(lengths), stop=stop, size=14) == start
+
+
+def test_a_window_before_all_turns_that_are_remembered_begins_where_it_is_long_enough() -> None:
+    """A session remembers where its newest turns begin: of what lies before them only the numbers are known."""
+    state = replace(log([2] * 40), turn_starts=(60, 62, 64))
+    assert [window_start(state, stop=stop, size=14) for stop in (50, 60, 62)] == [36, 46, 60]

@@ -17,8 +17,10 @@ import pytest
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import IMPORT_MARK, Message, NewMessage, Receipt, Role
 from anaphora.errors import InvalidInput, KeyReused, StoreBusy
+from anaphora.ports.clock import Clock
 from anaphora.services.importing.formats import BadFile, ImportedConversation, read
 from anaphora.services.importing.run import BLOCK, ImportReport, import_conversations
+from anaphora.testing import FakeClock
 
 DATA = Path(__file__).parent.parent / "data"
 SAMPLES = ("openai-tools.json", "finetune.jsonl", "chat-log.jsonl", "sharegpt.json", "locomo.json")
@@ -30,6 +32,7 @@ class Log:
     """A log in memory that keeps the promises of the port."""
 
     def __init__(self) -> None:
+        self.clock: Clock = FakeClock()
         self.sessions: dict[SessionKey, list[Message]] = defaultdict(list)
         self.keys: dict[tuple[SessionKey, str], tuple[tuple[NewMessage, ...], Receipt]] = {}
         self.blocks: list[int] = []

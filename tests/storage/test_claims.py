@@ -168,6 +168,17 @@ def test_a_running_job_beside_which_another_is_wanted_looks_again_and_others_do_
     assert unit.jobs.finish(fence, now=after(2)) is True
 
 
+def test_of_the_running_jobs_only_that_of_the_session_and_kind_looks_again(unit: SqlUnit) -> None:
+    """Two tenants may have a session with one id, and a session may be summarised and rebuilt at a time."""
+    row = session(unit)
+    theirs = session(unit, "s1", "t2", session_id=row.id)
+    jobs = [planned(unit, row), planned(unit, row, REBUILD), planned(unit, theirs)]
+    for job in jobs:
+        taken(unit, job)
+    assert not unit.jobs.plan(row, SUMMARISE, job_id=new_id(), run_at=NOW, now=NOW, max_attempts=3)
+    assert [job_of(unit, job.id, job.tenant).rearm for job in jobs] == [True, False, False]
+
+
 def test_a_job_without_anything_new_ends_without_looking_again(unit: SqlUnit) -> None:
     assert unit.jobs.finish(taken(unit, planned(unit, session(unit))), now=NOW) is False
 

@@ -145,3 +145,12 @@ def test_a_number_that_makes_no_sense_is_refused_with_those_that_do(name: str, v
     with pytest.raises(InvalidInput, match=name) as caught:
         RollingPairs(**{name: value})
     assert re.findall(r"[\d.]+", str(caught.value)) == bounds
+
+
+def test_without_settings_the_numbers_are_the_seeds() -> None:
+    assert (SEED.window_pairs, SEED.min_messages_for_summary, SEED.summarise_after, SEED.summary_max_tokens) == (
+        4,
+        10,
+        8,
+        150,
+    )

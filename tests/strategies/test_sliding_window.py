@@ -221,3 +221,9 @@ def test_a_number_that_makes_no_window_is_refused_with_those_that_do(name: str, 
     with pytest.raises(InvalidInput, match=name) as caught:
         SlidingWindow(**{name: value})
     assert re.findall(r"[\d.]+", str(caught.value)) == bounds
+
+
+def test_without_settings_the_numbers_are_the_seeds() -> None:
+    seed = SlidingWindow()
+    assert (seed.window, seed.summarise_after_seq, seed.min_new_messages) == (14, 5, 1)
+    assert (seed.keep_verbatim, seed.summary_max_tokens) == (4, 300)

@@ -41,6 +41,12 @@ class Root(LazyGroup):
             help="Write everything that is remembered to a file of JSON lines.",
             example="anaphora export alice.jsonl --user alice",
         ),
+        "copy": Entry(
+            module="copying",
+            function="copy",
+            help="Copy everything into another database, a file or a server.",
+            example="anaphora copy anaphora.db postgresql://ann@localhost/memory",
+        ),
         "context": Entry(
             module="reading",
             function="context",

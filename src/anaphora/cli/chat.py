@@ -12,6 +12,7 @@ import anyio
 import typer
 from rich.console import Console
 
+from anaphora.bootstrap.stores import shown
 from anaphora.cli.chat_commands import HELP, Commands
 from anaphora.cli.chat_input import LineSource, source_for_terminal
 from anaphora.cli.chat_loop import ChatLoop
@@ -79,7 +80,7 @@ async def talk_with(settings: Settings, source: LineSource, view: ChatView, want
             session=room.session.key.session,
             messages=context.coverage.head,
             model=model,
-            db=settings.db,
+            db=shown(settings.db),
         )
         loop = ChatLoop(talk, source, Commands(talk, source, lambda: temporary_room(settings, wanted)))
         async with anyio.create_task_group() as group:

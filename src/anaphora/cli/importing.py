@@ -20,6 +20,7 @@ from anaphora.cli.running import Access, run, settings_from
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import Message, NewMessage, Receipt
 from anaphora.errors import InvalidInput
+from anaphora.ports.clock import Clock
 from anaphora.services.importing import formats
 from anaphora.services.importing.exported import verified
 from anaphora.services.importing.run import ImportReport, IntoLog, import_conversations
@@ -107,6 +108,11 @@ class _Log:
 
     log: IntoLog
     strategy: str | None
+
+    @property
+    def clock(self) -> Clock:
+        """The time for resting between large appends."""
+        return self.log.clock
 
     async def append(
         self,

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from anaphora.bootstrap import maintenance
+from anaphora.bootstrap.stores import shown
 from anaphora.cli.models import embedder_state
 from anaphora.cli.options import AsJson, Db, duration
 from anaphora.cli.output import emit, note, plural, say, table
@@ -19,12 +20,13 @@ def migrate(*, db: Db = None, as_json: AsJson = False) -> None:
     """Bring a database to the newest schema; it is made if it is not there. Doing it again is harmless."""
     settings = settings_from(db)
     before, after = maintenance.migrate(settings)
+    place = shown(settings.db)
     if as_json:
-        emit({"database": settings.db, "from": before, "to": after, "changed": before != after})
+        emit({"database": place, "from": before, "to": after, "changed": before != after})
     elif before == after:
-        say(f"{settings.db} is at revision {after}: nothing to do.")
+        say(f"{place} is at revision {after}: nothing to do.")
     else:
-        say(f"{settings.db} was brought from {f'revision {before}' if before else 'nothing'} to revision {after}.")
+        say(f"{place} was brought from {f'revision {before}' if before else 'nothing'} to revision {after}.")
 
 
 def doctor(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from uuid import UUID
 
 from anaphora.errors import InvalidInput
@@ -91,14 +92,19 @@ class SeqRange:
         return SeqRange(start, max(start, min(self.stop, other.stop)))
 
 
+_START = attrgetter("start")
+
+
 def union(ranges: Iterable[SeqRange]) -> tuple[SeqRange, ...]:
     """The same numbers as sorted, disjoint, non-adjacent ranges."""
     out: list[SeqRange] = []
-    for item in sorted(r for r in ranges if r):
-        if out and item.start <= out[-1].stop:
-            out[-1] = SeqRange(out[-1].start, max(out[-1].stop, item.stop))
-        else:
+    stop = -1
+    for item in sorted((r for r in ranges if r.start < r.stop), key=_START):
+        if item.start > stop:
             out.append(item)
+        elif item.stop > stop:
+            out[-1] = SeqRange(out[-1].start, item.stop)
+        stop = max(stop, item.stop)
     return tuple(out)
 
 

@@ -371,6 +371,10 @@ class Store(Protocol):
         """Live jobs of all tenants that a worker could take at `now` (None: at any time), running ones included."""
         ...
 
+    async def tenants(self, *, after: str, limit: int) -> Sequence[str]:
+        """Whose sessions are kept here: names behind `after`, by code points, the first `limit`. For upkeep only."""
+        ...
+
     async def wait_for_work(self, timeout: float) -> None:
         """Return when jobs may have been planned, by this process or another, or after the time-out."""
         ...

@@ -124,7 +124,9 @@ def _query(text: str | None, left: int, count: Count) -> tuple[tuple[PromptMessa
 
 def _memory(material: Material, room: int, count: Count) -> tuple[tuple[Point, ...], tuple[PromptMessage, ...]]:
     """The block with as many points as fit; the oldest stay out first, those whose messages are all deleted at once."""
-    points = tuple(point for point in material.selection.points if subtract(point.covered, material.deleted))
+    points = tuple(material.selection.points)
+    if material.deleted:
+        points = tuple(point for point in points if subtract(point.covered, material.deleted))
     while points:
         text = render(points, material.mark)
         tokens = message_tokens(count, text, name=MEMORY_NAME)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from itertools import chain
 from tempfile import SpooledTemporaryFile
@@ -68,6 +68,13 @@ class _Progress:
     #: epoch and length of each session as it was written
     logs: dict[UUID, tuple[int, int]] = field(default_factory=dict)
 
+    def go_on(self, batch: _Progress) -> None:
+        """Add what a batch that began here has come to."""
+        for each in fields(Tally):
+            setattr(self.tally, each.name, getattr(batch.tally, each.name))
+        self.after, self.more = batch.after, batch.more
+        self.logs.update(batch.logs)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
@@ -104,9 +111,10 @@ class Export:
         yield line_of(header())
         while progress.more:
             with SpooledTemporaryFile(max_size=_BATCH_BYTES) as aside:
-                await self.store.read(
-                    scope.tenant, partial(_write_sessions, scope=scope, progress=progress, aside=aside)
+                batch = await self.store.read(
+                    scope.tenant, partial(_write_sessions, scope=scope, before=progress, aside=aside)
                 )
+                progress.go_on(batch)
                 aside.seek(0)
                 while lines := await anyio.to_thread.run_sync(aside.readlines, _READ_BYTES):
                     for line in lines:
@@ -121,8 +129,11 @@ class Export:
             last = kept[-1].receipt.id
 
 
-def _write_sessions(unit: Unit, *, scope: Scope, progress: _Progress, aside: IO[bytes]) -> None:
-    """The next batch of sessions, each of them whole."""
+def _write_sessions(unit: Unit, *, scope: Scope, before: _Progress, aside: IO[bytes]) -> _Progress:
+    """The next batch of sessions, each of them whole. Run a second time, it begins anew."""
+    aside.seek(0)
+    aside.truncate()
+    progress = _Progress(replace(before.tally), after=before.after)
     left = _BATCH_SESSIONS
     while left > 0:
         keys = unit.exchange.keys(scope, after=progress.after, limit=_PAGE)
@@ -133,10 +144,11 @@ def _write_sessions(unit: Unit, *, scope: Scope, progress: _Progress, aside: IO[
             progress.after = key
             left -= 1
             if aside.tell() >= _BATCH_BYTES:
-                return
+                return progress
         if len(keys) < _PAGE:
             progress.more = False
-            return
+            return progress
+    return progress
 
 
 def _write_session(unit: Unit, row: SessionRow, progress: _Progress, aside: IO[bytes]) -> None:

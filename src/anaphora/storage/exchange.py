@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +24,7 @@ from anaphora.ports.exchange import Kept, Scope
 from anaphora.ports.rows import SessionRow
 from anaphora.storage.laws import of_session
 from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
+from anaphora.storage.order import by_code_points
 from anaphora.storage.restore import SqlRestore
 from anaphora.storage.summaries import SUMMARY_COLUMNS, with_points
 from anaphora.storage.tables import (
@@ -43,8 +43,6 @@ _MESSAGES = 200
 _SUMMARIES = 50
 _MOVES = 1000
 
-#: databases that must be told to order text by its code points, as SQLite and Python do
-_BY_CODE_POINTS: Mapping[str, str] = MappingProxyType({"postgresql": "C"})
 _STATUSES = {status.value: at for at, status in enumerate(SummaryStatus)}
 
 _TENANT, _UID = sa.bindparam("tenant", type_=sa.Text), sa.bindparam("uid", type_=sa.Uuid)
@@ -108,8 +106,7 @@ class SqlExchange(SqlRestore):
 
     def keys(self, scope: Scope, *, after: SessionKey | None, limit: int) -> Sequence[SessionKey]:
         """Sessions in the order of user, agent and name, by code points, behind `after`."""
-        collation = _BY_CODE_POINTS.get(self._connection.dialect.name)
-        place = [column if collation is None else sa.collate(column, collation) for column in _names()]
+        place = [by_code_points(column, self._connection.dialect.name) for column in _names()]
         query = sa.select(*_names()).where(*_inside(scope)).order_by(*place).limit(limit)
         if after is not None:
             names = (sa.literal(name) for name in (after.user, after.agent, after.session))

@@ -19,6 +19,7 @@ from anaphora.ports.rows import SessionRow
 from anaphora.storage.bulk import run_bulk
 from anaphora.storage.effects import Effects
 from anaphora.storage.keyed import by_keys, key_parameters
+from anaphora.storage.order import by_code_points
 from anaphora.storage.tables import (
     head_moves,
     heads,
@@ -261,6 +262,12 @@ class SqlSessions:
             query = query.where(sessions.c.agent_id == agent)
         query = query.order_by(sessions.c.updated_at.desc(), sessions.c.id.desc()).limit(limit)
         return [session_row(row) for row in self._connection.execute(query)]
+
+    def tenants(self, *, after: str, limit: int) -> Sequence[str]:
+        """The tenants that have sessions, behind `after`, by code points."""
+        name = by_code_points(sessions.c.tenant_id, self._connection.dialect.name)
+        query = sa.select(sessions.c.tenant_id).distinct().where(name > after).order_by(name).limit(limit)
+        return self._connection.execute(query).scalars().all()
 
     def set_ended(self, tenant: str, session_id: UUID, *, ended_at: datetime | None) -> None:
         """Mark as ended, or open again."""

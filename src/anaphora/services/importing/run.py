@@ -18,8 +18,8 @@ differently is still the same conversation.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Protocol
@@ -32,6 +32,7 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import IMPORT_MARK, Message, NewMessage, Receipt
 from anaphora.errors import AnaphoraError, InvalidInput, KeyReused
+from anaphora.ports.clock import Clock
 from anaphora.ports.store import Unit
 from anaphora.services import ingest as ingesting
 from anaphora.services.importing.values import BadFile, ImportedConversation
@@ -39,7 +40,9 @@ from anaphora.services.importing.values import BadFile, ImportedConversation
 #: messages of one append at most; others who append wait no longer than for a few of these
 BLOCK = 50
 #: appends of more messages than `_FEW` that may be under way at once
-_LARGE_AT_ONCE = 4
+_LARGE_AT_ONCE = 1
+#: the rest after one of them, as a part of the time that it took
+_REST = 0.5
 _FEW = 8
 #: sessions that are appended to at once: many small appends share one transaction
 LANES = 16
@@ -49,6 +52,11 @@ _PAGE = 50
 
 class Ingest(Protocol):
     """What an import needs of the log."""
+
+    @property
+    def clock(self) -> Clock:
+        """The time for resting between large appends."""
+        ...
 
     async def append(
         self,
@@ -266,7 +274,7 @@ class _Run:
                 break
             first = block[0][0].position
             try:
-                async with self._large if len(block) > _FEW else nullcontext():
+                async with self._in_turn() if len(block) > _FEW else nullcontext():
                     receipt = await self._ingest.append(
                         key,
                         [message for _, message in block],
@@ -292,6 +300,17 @@ class _Run:
             return
         self._held += len(entries)
         await anyio.lowlevel.checkpoint()
+
+    @asynccontextmanager
+    async def _in_turn(self) -> AsyncIterator[None]:
+        """One large append at a time, and then a rest, in which others find the database free."""
+        clock = self._ingest.clock
+        async with self._large:
+            started = clock.monotonic()
+            yield
+            rest = _REST * (clock.monotonic() - started)
+            if rest > 0:
+                await clock.sleep(rest)
 
     def _user(self, item: ImportedConversation) -> str | None:
         return self._default_user if item.user is None else item.user
@@ -354,6 +373,11 @@ class IntoLog:
     """The log as imports see it: the ingest service and its store."""
 
     service: ingesting.Ingest
+
+    @property
+    def clock(self) -> Clock:
+        """The time for resting between large appends."""
+        return self.service.clock
 
     async def append(
         self,

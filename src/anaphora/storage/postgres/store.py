@@ -88,15 +88,20 @@ class PostgresStore:
         self, *, now: datetime | None, lease_seconds: float, with_model: bool, limit: int
     ) -> Sequence[tuple[str, UUID]]:
         """Tenant and id of jobs of all tenants that could be claimed at `now`, oldest first, fair between tenants."""
-        return await self._look_for_jobs(
+        return await self._survey(
+            "queue",
             lambda unit: unit.jobs.candidates(
                 now=now or unit.now(), lease_seconds=lease_seconds, with_model=with_model, limit=limit
-            )
+            ),
         )
 
     async def due_count(self, *, now: datetime | None, with_model: bool) -> int:
         """Live jobs of all tenants that a worker could take at `now` (None: at any time), running ones included."""
-        return await self._look_for_jobs(lambda unit: unit.jobs.due_count(now=now, with_model=with_model))
+        return await self._survey("queue", lambda unit: unit.jobs.due_count(now=now, with_model=with_model))
+
+    async def tenants(self, *, after: str, limit: int) -> Sequence[str]:
+        """Whose sessions are kept here: names behind `after`, by code points, the first `limit`."""
+        return await self._survey("all", lambda unit: unit.sessions.tenants(after=after, limit=limit))
 
     async def wait_for_work(self, timeout: float) -> None:
         """Return when jobs may have been planned, by this process or another, or after the time-out."""
@@ -133,9 +138,9 @@ class PostgresStore:
         if self._read_only:
             raise StoreReadOnly("the store was opened for reading only")
 
-    async def _look_for_jobs(self, look: Callable[[SqlUnit], T]) -> T:
+    async def _survey(self, scope: str, look: Callable[[SqlUnit], T]) -> T:
         self._check_open()
-        return await self._finished(self._transactions.survey("queue", lambda connection: look(self._unit(connection))))
+        return await self._finished(self._transactions.survey(scope, lambda connection: look(self._unit(connection))))
 
     async def _finished(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of work that goes on to its end whatever becomes of its caller."""

@@ -114,6 +114,10 @@ class SqliteStore:
         """Live jobs of all tenants that a worker could take at `now` (None: at any time), running ones included."""
         return await self._look(lambda unit: unit.jobs.due_count(now=now, with_model=with_model))
 
+    async def tenants(self, *, after: str, limit: int) -> Sequence[str]:
+        """Whose sessions are kept here: names behind `after`, by code points, the first `limit`."""
+        return await self._look(lambda unit: unit.sessions.tenants(after=after, limit=limit))
+
     async def wait_for_work(self, timeout: float) -> None:
         """Return when jobs may have been planned, by this process or another, or after the time-out."""
         self._check_open()

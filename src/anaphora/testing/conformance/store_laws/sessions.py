@@ -95,6 +95,19 @@ class SessionLaws(StoreLaws):
             (row,) = await store.read(longest, lambda unit: unit.sessions.list(longest))
             assert row.key == key
 
+    async def test_tenants_are_listed_by_code_points_a_page_at_a_time(self, tmp_path: Path) -> None:
+        """Upkeep finds every tenant that has a session, each once, whatever its name."""
+        wanted = ["B", "Z", "a", "a b", "b", "é", "猫", "\U0001f600"]
+        async with self.opened(tmp_path) as store:
+            for tenant in reversed(wanted):
+                for name in ("s1", "s2"):
+                    await store.append(append("x", key=key_of(tenant=tenant, session=name)))
+            found: list[str] = []
+            while page := await store.tenants(after=found[-1] if found else "", limit=3):
+                assert len(page) <= 3
+                found.extend(page)
+            assert found == wanted
+
     async def test_a_session_is_got_by_its_id_in_its_tenant(self, tmp_path: Path) -> None:
         """I11: an id leads to its session in its own tenant and to nothing in another."""
         async with self.opened(tmp_path) as store:
