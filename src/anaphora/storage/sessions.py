@@ -266,7 +266,8 @@ class SqlSessions:
     def tenants(self, *, after: str, limit: int) -> Sequence[str]:
         """The tenants that have sessions, behind `after`, by code points."""
         name = by_code_points(sessions.c.tenant_id, self._connection.dialect.name)
-        query = sa.select(sessions.c.tenant_id).distinct().where(name > after).order_by(name).limit(limit)
+        tenant = sessions.c.tenant_id
+        query = sa.select(tenant).where(name > after).group_by(tenant).order_by(name).limit(limit)
         return self._connection.execute(query).scalars().all()
 
     def set_ended(self, tenant: str, session_id: UUID, *, ended_at: datetime | None) -> None:

@@ -77,7 +77,7 @@ class PostgresStore:
         Once this is awaited the work will be done, even if the caller is cancelled meanwhile.
         """
         self._check_writable()
-        return await self._finished(self._transact(tenant, work, "write"))
+        return await self._finished(self._transact(tenant, work))
 
     async def append(self, append: Append) -> Receipt:
         """Append; many callers share one transaction. Raises `KeyReused` or `InvalidInput` for this one alone."""
@@ -153,7 +153,9 @@ class PostgresStore:
             task.add_done_callback(_retrieved)
             raise
 
-    async def _transact(self, tenant: str, work: Callable[[SqlUnit], T], kind: str) -> T:
+    async def _transact(self, tenant: str, work: Callable[[SqlUnit], T], *, appending: bool = False) -> T:
+        kind = "append" if appending else "write"
+
         def run(connection: sa.Connection) -> tuple[T, Effects]:
             unit = self._unit(connection, writing=True)
             return work(unit), unit.effects
@@ -171,7 +173,9 @@ class PostgresStore:
         return result
 
     async def _append_all(self, tenant: str, appends: Sequence[Append]) -> Results:
-        return await self._transact(tenant, lambda unit: unit.messages.append(appends, self._policy.planner), "append")
+        return await self._transact(
+            tenant, lambda unit: unit.messages.append(appends, self._policy.planner), appending=True
+        )
 
     def _unit(self, connection: sa.Connection, *, writing: bool = False) -> SqlUnit:
         words = TsWords(connection)
