@@ -1,0 +1,132 @@
+"""Every statement can be sent to the one shard that its tenant is on: the rules of Citus and of others like it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.databases.postgres import database_of
+from tests.memory.harness import conversation, opened, say, settle
+
+from anaphora.storage.postgres.search import message_words
+from anaphora.storage.tables import metadata, store_meta
+from anaphora.testing import FakeClock
+from anaphora.testing.scripted import ScriptedChat
+
+pytestmark = pytest.mark.anyio
+
+_OF_TENANTS = {table.name for table in (*metadata.sorted_tables, message_words) if table is not store_meta}
+_NAMED = re.compile(r"\b(?:FROM|JOIN|UPDATE|INTO)\s+(\w+)(?:\s+AS\s+(\w+))?", re.IGNORECASE)
+_VOLATILE = re.compile(r"\b(?:now|clock_timestamp|random|gen_random_uuid|nextval|uuid_generate\w*)\s*\(", re.IGNORECASE)
+#: what looks at all tenants: for workers and for upkeep
+_FOR_ALL = ("row_number() OVER (PARTITION BY jobs.tenant_id", "count(*) AS count_1 \nFROM jobs")
+
+
+@contextmanager
+def noted() -> Iterator[set[str]]:
+    """The statements that are sent to PostgreSQL within the block."""
+    found: set[str] = set()
+
+    def note(*call: Any) -> None:
+        _connection, _cursor, statement, _parameters, context, _many = call
+        if context is None or context.dialect.name == "postgresql":
+            found.add(statement)
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", note)
+    try:
+        yield found
+    finally:
+        sa.event.remove(sa.Engine, "before_cursor_execute", note)
+
+
+async def _live(folder: Path) -> None:
+    """A life with everything in it."""
+    clock = FakeClock()
+    settings = {"db": await database_of(folder), "durability": "normal"}
+    async with opened(folder, chat=ScriptedChat(), clock=clock, **settings) as memory:
+        chat = conversation(memory)
+        await say(chat, 30)
+        await settle(memory, clock)
+        await chat.context("word3?")
+        await chat.context("word3?", as_of=20)
+        await chat.edit(3, "#3# corrected")
+        await chat.delete(5)
+        await settle(memory, clock)
+        await chat.rebuild()
+        await settle(memory, clock)
+        await memory.search("word3 東京", user="u")
+        await chat.summaries(as_of=20)
+        await chat.versions(3)
+        await memory.sessions()
+        await memory.jobs.list()
+        receipt = await chat.add("user", "with a key", key="k")
+        assert (await memory.receipt(receipt.id)) is not None
+        lines = [line async for line in memory.export()]
+        await memory.restore(lines)
+        await chat.end()
+        await chat.reset()
+
+
+def _without_tenant(statement: str) -> set[str]:
+    """The tables of tenants, as they are called in the statement, of which no tenant is asked for."""
+    found = {(alias or name) for name, alias in _NAMED.findall(statement) if name in _OF_TENANTS}
+    if statement.startswith("INSERT"):
+        return set() if "tenant_id" in statement else found
+    one = len(found) == 1
+    return {
+        name
+        for name in found
+        if not re.search(rf"\b{name}\.tenant_id = |= {name}\.tenant_id\b", statement)
+        and not (one and re.search(r"\btenant_id = ", statement))
+    }
+
+
+async def test_every_statement_names_the_tenant_of_every_table_and_changes_nothing_by_chance(tmp_path: Path) -> None:
+    with noted() as statements:
+        await _live(tmp_path)
+    ours = {s for s in statements if any(name in _OF_TENANTS for name, _ in _NAMED.findall(s))}
+    assert len(ours) > 60
+    of_all = {s for s in ours if any(part in s for part in _FOR_ALL)}
+    assert of_all, "nobody looked for work"
+    assert {s: names for s in ours - of_all if (names := _without_tenant(s))} == {}
+    assert [s for s in ours if s.startswith(("UPDATE", "DELETE")) and _VOLATILE.search(s)] == []
+    assert not [s for s in ours if "WITH RECURSIVE" in s.upper()]
+
+
+@pytest.mark.parametrize(
+    ("statement", "found"),
+    [
+        ("SELECT 1 FROM messages WHERE messages.seq = $1", {"messages"}),
+        ("SELECT 1 FROM messages AS m WHERE m.tenant_id = $1", set()),
+        ("SELECT 1 FROM messages JOIN sessions ON sessions.tenant_id = messages.tenant_id", set()),
+        (
+            "SELECT 1 FROM messages JOIN sessions ON sessions.id = messages.uid WHERE messages.tenant_id = $1",
+            {"sessions"},
+        ),
+        ("UPDATE jobs SET state = $1 WHERE jobs.id = $2", {"jobs"}),
+        ("DELETE FROM heads WHERE tenant_id = $1", set()),
+        ("INSERT INTO points (summary_id) VALUES ($1)", {"points"}),
+    ],
+)
+def test_a_statement_without_its_tenant_is_seen(statement: str, found: set[str]) -> None:
+    assert _without_tenant(statement) == found
+
+
+def test_the_tenant_leads_every_key_and_every_reference() -> None:
+    for table in (*metadata.sorted_tables, message_words):
+        if table is store_meta:
+            continue
+        unique = [table.primary_key, *(c for c in table.constraints if isinstance(c, sa.UniqueConstraint))]
+        unique_indexes = [index for index in table.indexes if index.unique]
+        for key in (*unique, *unique_indexes):
+            assert next(iter(key.columns)).name == "tenant_id", f"{table.name}: {key.name}"
+        for reference in table.foreign_key_constraints:
+            assert (reference.column_keys[0], reference.elements[0].target_fullname.partition(".")[2]) == (
+                "tenant_id",
+                "tenant_id",
+            )
