@@ -25,7 +25,7 @@ FAILED = "anaphora_failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class Connector:
     """How the connections of one store are made."""
 
     dsn: Dsn

@@ -16,7 +16,7 @@ from anaphora.storage.tables import store_meta
 
 if TYPE_CHECKING:
     from anaphora.ports.clock import Randomness
-    from anaphora.storage.postgres.engine import Server
+    from anaphora.storage.postgres.engine import Connector
 
 _SECRET_BYTES: Final = 32
 _GET_SECRET = sa.select(store_meta.c.value).where(store_meta.c.name == "secret")
@@ -34,7 +34,7 @@ _OLDEST: Final = 140_000
 _VERSION = sa.text("SELECT current_setting('server_version_num')::integer")
 
 
-async def open_server(server: Server, *, randomness: Randomness, read_only: bool) -> tuple[Server, bytes]:
+async def open_server(connector: Connector, *, randomness: Randomness, read_only: bool) -> tuple[Connector, bytes]:
     """The server with the role that its connections take on, and the store's secret; the schema is the newest.
 
     Several processes may do this at once.
@@ -46,24 +46,24 @@ async def open_server(server: Server, *, randomness: Randomness, read_only: bool
     """
     try:
         with translated():
-            everything = await _sees_everything(server)
-            engine = server.engine(connections=1, wait=server.lock_timeout)
+            everything = await _sees_everything(connector)
+            engine = connector.engine(connections=1, wait=connector.lock_timeout)
             try:
                 async with engine.connect() as connection, connection.begin():
                     secret = await connection.run_sync(
                         lambda given: _prepared(
-                            given, server, randomness=randomness, everything=everything, read_only=read_only
+                            given, connector, randomness=randomness, everything=everything, read_only=read_only
                         )
                     )
             finally:
                 await engine.dispose()
     except TryAgain as again:
         raise again.error from None
-    return replace(server, role=ROLE) if everything else server, secret
+    return replace(connector, role=ROLE) if everything else connector, secret
 
 
-async def _sees_everything(server: Server) -> bool:
-    connection = await server.connect()
+async def _sees_everything(connector: Connector) -> bool:
+    connection = await connector.connect()
     try:
         return await user_may_see_everything(connection)
     finally:
@@ -71,16 +71,16 @@ async def _sees_everything(server: Server) -> bool:
 
 
 def _prepared(
-    connection: sa.Connection, server: Server, *, randomness: Randomness, everything: bool, read_only: bool
+    connection: sa.Connection, connector: Connector, *, randomness: Randomness, everything: bool, read_only: bool
 ) -> bytes:
     if connection.execute(_VERSION).scalar_one() < _OLDEST:
         raise StoreError("the PostgreSQL server is too old: use version 14 or later")
-    ready = _is_newest(connection, server) and (not everything or _has_rights(connection))
+    ready = _is_newest(connection, connector) and (not everything or _has_rights(connection))
     if not ready and read_only:
-        raise StoreError(f"{server.dsn.shown} is from an older version: run `anaphora migrate`")
+        raise StoreError(f"{connector.dsn.shown} is from an older version: run `anaphora migrate`")
     if not ready:
         connection.execute(_ALONE)
-        if not _is_newest(connection, server):
+        if not _is_newest(connection, connector):
             # Alembic takes longer to load than everything else together, and is needed once a version
             importlib.import_module("anaphora.storage.migrations.run").upgrade(connection)
         if everything:
@@ -90,14 +90,14 @@ def _prepared(
         connection.execute(_ALONE)
         secret = _secret(connection) or _make_secret(connection, randomness)
     if secret is None:
-        raise StoreError(f"{server.dsn.shown} was never opened for writing: run `anaphora migrate`")
+        raise StoreError(f"{connector.dsn.shown} was never opened for writing: run `anaphora migrate`")
     return secret
 
 
-def _is_newest(connection: sa.Connection, server: Server) -> bool:
+def _is_newest(connection: sa.Connection, connector: Connector) -> bool:
     revision = migrations.current(connection)
     if revision is not None and revision not in migrations.REVISIONS:
-        raise StoreTooNew(f"{server.dsn.shown} was written by a later version of Anaphora: upgrade to open it")
+        raise StoreTooNew(f"{connector.dsn.shown} was written by a later version of Anaphora: upgrade to open it")
     return revision == migrations.head()
 
 

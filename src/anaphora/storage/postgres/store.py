@@ -21,7 +21,7 @@ from anaphora.storage.effects import Effects
 from anaphora.storage.policy import DEFAULT_MAX_ATTEMPTS, AppendPolicy
 from anaphora.storage.postgres.appends import Appends, Results
 from anaphora.storage.postgres.dsn import Dsn
-from anaphora.storage.postgres.engine import Server
+from anaphora.storage.postgres.engine import Connector
 from anaphora.storage.postgres.opening import open_server
 from anaphora.storage.postgres.search import TsWords
 from anaphora.storage.postgres.transactions import Transactions
@@ -232,15 +232,15 @@ async def open_postgres(
             `StoreBusy`.
 
     """
-    plain = Server(dsn=Dsn.parse(url), role=None, lock_timeout=max(busy_timeout, 0.001), durable=durable)
-    server, secret = await open_server(plain, randomness=randomness, read_only=read_only)
+    plain = Connector(dsn=Dsn.parse(url), role=None, lock_timeout=max(busy_timeout, 0.001), durable=durable)
+    connector, secret = await open_server(plain, randomness=randomness, read_only=read_only)
     policy = AppendPolicy(planner=planner, reader_of=reader_of, randomness=randomness, max_attempts=max_attempts)
-    engine = server.engine(connections=connections, wait=busy_timeout)
+    engine = connector.engine(connections=connections, wait=busy_timeout)
     transactions = Transactions(engine=engine, randomness=randomness, patience=busy_timeout)
     bell = Bell()
     store = PostgresStore(
         transactions,
-        Wakeups(server, bell.ring),
+        Wakeups(connector, bell.ring),
         bell,
         secret=secret,
         policy=policy,

@@ -15,7 +15,7 @@ from anaphora.storage import migrations
 from anaphora.storage.policy import AppendPolicy
 from anaphora.storage.postgres.checks import examine, examine_server
 from anaphora.storage.postgres.dsn import Dsn
-from anaphora.storage.postgres.engine import Server
+from anaphora.storage.postgres.engine import Connector
 from anaphora.storage.postgres.opening import open_server
 from anaphora.storage.postgres.search import TsWords
 from anaphora.storage.postgres.transactions import Transactions
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 async def upgrade(url: str, *, randomness: Randomness, busy_timeout: float) -> tuple[str | None, str]:
     """The revision before (None: there was no schema), and the one after; the schema is made if it is not there."""
-    server = _server(url, busy_timeout)
-    async with _engine(server) as engine:
+    connector = _connector(url, busy_timeout)
+    async with _engine(connector) as engine:
         transactions = Transactions(engine=engine, randomness=randomness, patience=busy_timeout)
         before = await transactions.survey("", migrations.current)
-    await open_server(server, randomness=randomness, read_only=False)
+    await open_server(connector, randomness=randomness, read_only=False)
     return before, migrations.head()
 
 
@@ -39,8 +39,8 @@ async def diagnose(
     url: str, judge: Judge, *, randomness: Randomness, now: datetime, stuck_seconds: float, durability: str, wait: float
 ) -> tuple[Check, ...]:
     """Everything that one snapshot can tell; nothing is written."""
-    plain = _server(url, wait, durable=durability == "full")
-    server, _ = await open_server(plain, randomness=randomness, read_only=True)
+    plain = _connector(url, wait, durable=durability == "full")
+    connector, _ = await open_server(plain, randomness=randomness, read_only=True)
     policy = AppendPolicy(planner=lambda _strategy, _state: False, reader_of=str, randomness=randomness)
 
     def look(connection: sa.Connection) -> tuple[Check, ...]:
@@ -48,18 +48,18 @@ async def diagnose(
         found = tuple(examine(connection, unit, judge, now=now, stuck_seconds=stuck_seconds))
         return (*found, examine_server(connection, durability=durability))
 
-    async with _engine(server) as engine:
+    async with _engine(connector) as engine:
         transactions = Transactions(engine=engine, randomness=randomness, patience=wait)
         return await transactions.survey("all", look)
 
 
-def _server(url: str, busy_timeout: float, *, durable: bool = True) -> Server:
-    return Server(dsn=Dsn.parse(url), role=None, lock_timeout=max(busy_timeout, 0.001), durable=durable)
+def _connector(url: str, busy_timeout: float, *, durable: bool = True) -> Connector:
+    return Connector(dsn=Dsn.parse(url), role=None, lock_timeout=max(busy_timeout, 0.001), durable=durable)
 
 
 @asynccontextmanager
-async def _engine(server: Server) -> AsyncIterator[AsyncEngine]:
-    engine = server.engine(connections=1, wait=server.lock_timeout)
+async def _engine(connector: Connector) -> AsyncIterator[AsyncEngine]:
+    engine = connector.engine(connections=1, wait=connector.lock_timeout)
     try:
         yield engine
     finally:

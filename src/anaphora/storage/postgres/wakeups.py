@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import asyncpg
 
 if TYPE_CHECKING:
-    from anaphora.storage.postgres.engine import Server
+    from anaphora.storage.postgres.engine import Connector
 
 _CHANNEL = "anaphora_jobs"
 #: calls within so many seconds are one
@@ -26,8 +26,8 @@ _TROUBLE = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncio.Time
 class Wakeups:
     """One connection beside the pool, made when it is first needed."""
 
-    def __init__(self, server: Server, on_call: Callable[[], None]) -> None:
-        self._server = server
+    def __init__(self, connector: Connector, on_call: Callable[[], None]) -> None:
+        self._connector = connector
         self._on_call = on_call
         self._connection: Any = None
         self._connecting: asyncio.Task[None] | None = None
@@ -75,7 +75,7 @@ class Wakeups:
     async def _connect(self) -> None:
         self._not_before = asyncio.get_running_loop().time() + _AGAIN
         with suppress(*_TROUBLE):
-            made = await self._server.connect()
+            made = await self._connector.connect()
             await made.add_listener(_CHANNEL, self._heard)
             self._connection = made
 
