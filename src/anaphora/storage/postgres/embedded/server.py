@@ -115,10 +115,10 @@ def embedded(folder: Path, *, durable: bool = True, settings: Mapping[str, str] 
     with folders.told(folder):
         folder = folder.resolve()
         account = folders.account_for(folder)
-        programs.check_reachable(found, account)
         folders.prepare(folder, account)
     with folders.used(folder, account) as is_alone:
-        with folders.turn(folder, account):
+        with folders.turn(folder, account), folders.told(folder):
+            found = programs.within_reach(found, account, folder)
             if not (folder / folders.DATA).exists():
                 programs.make_data(folder, found, account, durable=durable)
             sockets = folders.socket_folder(folder, account)
