@@ -82,7 +82,7 @@ def database(settings: Settings) -> str:
     name = sqlite_path(settings.db)
     if name == MEMORY or not Path(name).exists():
         raise NotFound(f"there is no database at {name}: `anaphora import` or `anaphora chat` makes one")
-    return name
+    return str(Path(name))
 
 
 def key_of(settings: Settings, user: str, session: str) -> SessionKey:

@@ -42,7 +42,7 @@ BLOCK = 50
 #: appends of more messages than `_FEW` that may be under way at once
 _LARGE_AT_ONCE = 1
 #: the rest after one of them, as a part of the time that it took
-_REST = 0.5
+_REST = 0.25
 _FEW = 8
 #: sessions that are appended to at once: many small appends share one transaction
 LANES = 16
