@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -20,6 +21,9 @@ from anaphora.storage.summary_checks import summary_laws
 from anaphora.storage.tables import jobs, messages, metadata, receipts, sessions, summaries
 
 _PAGE = 500
+#: examples that a query for a breach gives at most
+FEW = 4
+_MESSAGES = sa.select(sa.func.count()).select_from(messages)
 _LIVE = jobs.c.state.in_([JobState.QUEUED.value, JobState.RUNNING.value])
 
 
@@ -291,3 +295,31 @@ def attempt(name: str, step: Callable[[], Check], translated: AbstractContextMan
     except (AnaphoraError, ValueError) as error:
         why = str(error) if isinstance(error, AnaphoraError) else f"a row cannot be read ({type(error).__name__})"
         return Check(id=name, name="it can be checked", ok=False, detail=why)
+
+
+def steps(
+    connection: sa.Connection, unit: Unit, judge: Judge, *, now: datetime, stuck_seconds: float
+) -> Iterator[tuple[str, Callable[[], Check]]]:
+    """What can be checked on every database, one after the other."""
+    yield "schema", partial(schema, connection)
+    yield "I1", partial(coverage, connection, unit, judge)
+    for law in laws():
+        yield law.id, partial(law.check, connection)
+    yield "stuck", partial(stuck, connection, now=now, seconds=stuck_seconds)
+    yield "failed", partial(failed, connection)
+
+
+def index(connection: sa.Connection, breaches: Iterable[tuple[str, sa.Executable]]) -> Check:
+    """The full-text index and the log say the same; a breach has what is wrong and a query for a few examples."""
+    found = []
+    for what, query in breaches:
+        rows = [str(row[0]) for row in connection.execute(query)]
+        if rows:
+            found.append(f"{what}: {', '.join(rows[: FEW - 1])}{' and more' if len(rows) == FEW else ''}")
+    return Check(
+        id="I12",
+        name="the search index holds every message, and none that is gone",
+        ok=not found,
+        detail="; ".join(found),
+        checked=connection.execute(_MESSAGES).scalar_one(),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -16,7 +17,6 @@ from anaphora.storage.postgres.errors import translated
 from anaphora.storage.postgres.search import message_words
 from anaphora.storage.tables import messages, metadata, store_meta
 
-_FEW: Final = 4
 _SETTINGS: Final = ("fsync", "full_page_writes", "synchronous_commit")
 _SETTING = sa.text("SELECT name, setting FROM pg_settings WHERE name = ANY (CAST(:names AS text[]))").bindparams(
     sa.bindparam("names", type_=sa.ARRAY(sa.Text))
@@ -39,34 +39,38 @@ _NOT_INDEXED = (
     sa.select(messages.c.id)
     .outerjoin(message_words, _SAME_MESSAGE)
     .where(message_words.c.seq.is_(None), ~messages.c.deleted)
-    .limit(_FEW)
+    .limit(checks.FEW)
 )
 _OUTLIVED = (
     sa.select(message_words.c.session_uid)
     .outerjoin(messages, _SAME_MESSAGE)
     .where(sa.or_(messages.c.seq.is_(None), messages.c.deleted))
-    .limit(_FEW)
+    .limit(checks.FEW)
 )
-_COUNT = sa.select(sa.func.count()).select_from(messages)
+_INDEX: Final = (
+    ("messages that are not in the index", _NOT_INDEXED),
+    ("entries of the index whose message is gone", _OUTLIVED),
+)
 
 
 def examine(
     connection: sa.Connection, unit: Unit, judge: Judge, *, now: datetime, stuck_seconds: float
 ) -> Iterator[Check]:
     """Everything that one snapshot of a database can tell, one check after the other."""
-    steps: list[tuple[str, Callable[[], Check]]] = [
-        ("schema", partial(checks.schema, connection)),
+    own: tuple[tuple[str, Callable[[], Check]], ...] = (
         ("indexes", partial(_indexes, connection)),
-        ("I1", partial(checks.coverage, connection, unit, judge)),
-        *((law.id, partial(law.check, connection)) for law in checks.laws()),
         ("I11", partial(_isolation, connection)),
-        ("I12", partial(_index, connection)),
-        ("stuck", partial(checks.stuck, connection, now=now, seconds=stuck_seconds)),
-        ("failed", partial(checks.failed, connection)),
-    ]
-    for name, step in steps:
-        with connection.begin_nested():
-            yield checks.attempt(name, step, translated())
+        ("I12", partial(checks.index, connection, _INDEX)),
+    )
+    for name, step in (*own, *checks.steps(connection, unit, judge, now=now, stuck_seconds=stuck_seconds)):
+        yield checks.attempt(name, step, _apart(connection))
+
+
+@contextmanager
+def _apart(connection: sa.Connection) -> Iterator[None]:
+    """A statement that fails within the block fails nothing behind it."""
+    with translated(), connection.begin_nested():
+        yield
 
 
 def examine_server(connection: sa.Connection, *, durability: str) -> Check:
@@ -106,18 +110,3 @@ def _isolation(connection: sa.Connection) -> Check:
 def _indexes(connection: sa.Connection) -> Check:
     found = [str(name) for name in connection.execute(_BROKEN_INDEXES).scalars()]
     return Check(id="indexes", name="every index is whole", ok=not found, detail=", ".join(found), checked=1)
-
-
-def _index(connection: sa.Connection) -> Check:
-    found = []
-    for what, query in (("not in the index", _NOT_INDEXED), ("in the index and gone", _OUTLIVED)):
-        rows = [str(row) for row in connection.execute(query).scalars()]
-        if rows:
-            found.append(f"{what}: {', '.join(rows[: _FEW - 1])}{' and more' if len(rows) == _FEW else ''}")
-    return Check(
-        id="I12",
-        name="the search index holds every message, and none that is gone",
-        ok=not found,
-        detail="; ".join(found),
-        checked=connection.execute(_COUNT).scalar_one(),
-    )

@@ -12,14 +12,12 @@ from anaphora.errors import StoreError, StoreTooNew
 from anaphora.storage import migrations
 from anaphora.storage.postgres.engine import ROLE, user_may_see_everything
 from anaphora.storage.postgres.errors import TryAgain, translated
-from anaphora.storage.tables import store_meta
+from anaphora.storage.secret import make_secret, secret_in
 
 if TYPE_CHECKING:
     from anaphora.ports.clock import Randomness
     from anaphora.storage.postgres.engine import Connector
 
-_SECRET_BYTES: Final = 32
-_GET_SECRET = sa.select(store_meta.c.value).where(store_meta.c.name == "secret")
 #: who brings the schema up to date keeps others from it until that is done
 _ALONE = sa.text("SELECT pg_advisory_xact_lock(hashtextextended('anaphora', 0))")
 _ROLE_IS_THERE = sa.text("SELECT 1 FROM pg_roles WHERE rolname = :role").bindparams(role=ROLE)
@@ -85,10 +83,10 @@ def _prepared(
             importlib.import_module("anaphora.storage.migrations.run").upgrade(connection)
         if everything:
             _give_rights(connection)
-    secret = _secret(connection)
+    secret = secret_in(connection)
     if secret is None and not read_only:
         connection.execute(_ALONE)
-        secret = _secret(connection) or _make_secret(connection, randomness)
+        secret = secret_in(connection) or make_secret(connection, randomness)
     if secret is None:
         raise StoreError(f"{connector.dsn.shown} was never opened for writing: run `anaphora migrate`")
     return secret
@@ -111,14 +109,3 @@ def _give_rights(connection: sa.Connection) -> None:
         connection.execute(_MAKE_ROLE)
     connection.execute(_GIVE_ROWS)
     connection.execute(_GIVE_META)
-
-
-def _secret(connection: sa.Connection) -> bytes | None:
-    value = connection.execute(_GET_SECRET).scalar_one_or_none()
-    return bytes.fromhex(value) if value is not None else None
-
-
-def _make_secret(connection: sa.Connection, randomness: Randomness) -> bytes:
-    secret = randomness(_SECRET_BYTES)
-    connection.execute(sa.insert(store_meta), {"name": "secret", "value": secret.hex()})
-    return secret

@@ -12,7 +12,6 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from heapq import nlargest
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +24,7 @@ from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
 from anaphora.storage.scope import Scope, tokens_of
 from anaphora.storage.tables import messages, metadata, sessions
 from anaphora.storage.types import UtcTime
+from anaphora.storage.word_search import Counts, WordSearch
 from anaphora.storage.words import Indexed, has_unspaced_script, rarity, usable, weight
 
 #: a message has a row for every so many words: PostgreSQL counts no positions beyond 16,383, and rows have limits
@@ -32,9 +32,6 @@ _WORDS_PER_ROW = 8_000
 _CHARS_PER_ROW = 200_000
 #: longer words are cut, in texts and in questions alike
 _LONGEST_WORD = 400
-#: candidates that are read and counted exactly, for each hit that was asked for
-_CANDIDATES_PER_HIT = 4
-_MIN_CANDIDATES = 64
 #: a word that more messages of the scope have than this is no reason to look at a message
 _COMMON = 5_000
 
@@ -153,16 +150,11 @@ _HITS = (
 
 #: a message: its session and its number
 _Place = tuple[UUID, int]
-#: for each message how rare its words are and how often they stand in it
-_Counts = dict[_Place, list[tuple[float, int]]]
 _Positions = Mapping[str, Sequence[int]]
 
 
-class TsWords:
+class TsWords(WordSearch[_Place]):
     """`storage.words.Words` over one transaction."""
-
-    def __init__(self, connection: sa.Connection) -> None:
-        self._connection = connection
 
     def add(self, entries: Sequence[Indexed]) -> None:
         """Index messages that were appended in this transaction."""
@@ -181,35 +173,7 @@ class TsWords:
         """Take every message of a session out of the index."""
         self._connection.execute(_FORGET, {"b_tenant": tenant, "b_uid": session_id})
 
-    def search(
-        self,
-        tenant: str,
-        user: str,
-        *,
-        agent: str | None,
-        session_id: UUID | None,
-        terms: Sequence[str],
-        trigrams: Sequence[str],
-        limit: int,
-    ) -> Sequence[WordHit]:
-        """Messages with any of the words (or all of the trigram strings), best first.
-
-        Words are taken literally, whatever characters they have; a word of several tokens is a phrase. Equal
-        scores: the newest first.
-        """
-        scope = Scope(tenant=tenant, user=user, agent=agent, session_id=session_id)
-        documents, average = scope.size(self._connection)
-        if not documents or limit < 1:
-            return []
-        keep = max(_MIN_CANDIDATES, limit * _CANDIDATES_PER_HIT)
-        counts: _Counts = defaultdict(list)
-        for find, texts in ((self._by_words, terms), (self._by_trigrams, trigrams)):
-            for place, found in find(scope, texts, documents, keep).items():
-                counts[place].extend(found)
-        best = nlargest(limit, self._hits(scope, counts, average), key=lambda found: (found[1].score, found[0]))
-        return [hit for _, hit in best]
-
-    def _by_words(self, scope: Scope, terms: Sequence[str], documents: int, keep: int) -> _Counts:
+    def _by_words(self, scope: Scope, terms: Sequence[str], documents: int, keep: int) -> dict[_Place, Counts]:
         """The most promising messages: for each its words' rarities and counts."""
         texts = list(dict.fromkeys(text for text in map(_plain, usable(terms)) if text))
         if not texts:
@@ -226,7 +190,7 @@ class TsWords:
         places = [(uid, seq) for uid, seq in self._connection.execute(_PROMISING, {**where, **looked_for})]
         return self._counted(scope, places, rarities)
 
-    def _counted(self, scope: Scope, places: Sequence[_Place], rarities: Mapping[str, float]) -> _Counts:
+    def _counted(self, scope: Scope, places: Sequence[_Place], rarities: Mapping[str, float]) -> dict[_Place, Counts]:
         """How often each of the texts stands in each of the messages."""
         texts = list(rarities)
         phrases: list[list[tuple[int, str]]] = [[] for _ in texts]
@@ -237,13 +201,13 @@ class TsWords:
         rows: dict[_Place, dict[int, dict[str, Sequence[int]]]] = defaultdict(lambda: defaultdict(dict))
         for uid, seq, part, lexeme, positions in self._connection.execute(_OCCURRENCES, wanted):
             rows[uid, seq][part][lexeme] = positions or ()
-        found: _Counts = {}
+        found: dict[_Place, Counts] = {}
         for place in places:
             each = [sum(_occurrences(sorted(phrase), there) for there in rows[place].values()) for phrase in phrases]
             found[place] = [(rarities[text], hits) for text, hits in zip(texts, each, strict=True) if hits]
         return found
 
-    def _by_trigrams(self, scope: Scope, strings: Sequence[str], documents: int, keep: int) -> _Counts:
+    def _by_trigrams(self, scope: Scope, strings: Sequence[str], documents: int, keep: int) -> dict[_Place, Counts]:
         wanted = [unicodedata.normalize("NFC", text) for text in usable(strings)]
         if not wanted:
             return {}
@@ -258,7 +222,9 @@ class TsWords:
         rare = rarity(documents, len(found))
         return {place: [(rare, count) for count in hits] for place, hits in found.items()}
 
-    def _hits(self, scope: Scope, counts: _Counts, average: float) -> Iterable[tuple[datetime, WordHit]]:
+    def _hits(
+        self, scope: Scope, counts: Mapping[_Place, Counts], average: float
+    ) -> Iterable[tuple[datetime, WordHit]]:
         """The messages, if they are in the scope, with their scores, and when they came."""
         if not counts:
             return

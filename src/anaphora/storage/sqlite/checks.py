@@ -27,7 +27,6 @@ _GOOD_SQLITE: Final = (3, 42, 0)
 _SYNCHRONOUS: Final = {Durability.FULL: 2, Durability.NORMAL: 1}
 #: messages that are looked up by their words
 _SAMPLE: Final = 50
-_FEW: Final = 4
 #: a word that SQLite's tokenizer and Python see alike: plain letters and digits, with nothing unusual beside them
 _WORD = re.compile(r"(?<![^\x00-\x7f])(?<![A-Za-z0-9])[A-Za-z0-9]{3,}(?![A-Za-z0-9])(?![^\x00-\x7f])")
 
@@ -38,7 +37,6 @@ _PRAGMAS: Final = {
 }
 _INTEGRITY = sa.text("PRAGMA integrity_check(4)")
 _FOREIGN_KEYS = sa.text('SELECT "table", rowid FROM pragma_foreign_key_check LIMIT 4')
-_MESSAGES = sa.select(sa.func.count()).select_from(messages)
 #: what the index lacks, and what it has and should not: text that outlived its message
 _INDEX: Final = (
     (
@@ -99,18 +97,13 @@ def examine(
     connection: sa.Connection, unit: Unit, judge: Judge, *, now: datetime, stuck_seconds: float
 ) -> Iterator[Check]:
     """Everything that one snapshot of a database can tell, one check after the other."""
-    steps: list[tuple[str, Callable[[], Check]]] = [
+    own: tuple[tuple[str, Callable[[], Check]], ...] = (
         ("integrity", partial(_integrity, connection)),
         ("foreign_keys", partial(_foreign_keys, connection)),
-        ("schema", partial(checks.schema, connection)),
-        ("I1", partial(checks.coverage, connection, unit, judge)),
-        *((law.id, partial(law.check, connection)) for law in checks.laws()),
-        ("I12", partial(_index, connection)),
+        ("I12", partial(checks.index, connection, _INDEX)),
         ("search", partial(_lookups, connection)),
-        ("stuck", partial(checks.stuck, connection, now=now, seconds=stuck_seconds)),
-        ("failed", partial(checks.failed, connection)),
-    ]
-    for name, step in steps:
+    )
+    for name, step in (*own, *checks.steps(connection, unit, judge, now=now, stuck_seconds=stuck_seconds)):
         yield checks.attempt(name, step, translated())
 
 
@@ -162,21 +155,6 @@ def _foreign_keys(connection: sa.Connection) -> Check:
         ok=not found,
         detail="; ".join(found),
         checked=len(metadata.tables),
-    )
-
-
-def _index(connection: sa.Connection) -> Check:
-    found = []
-    for what, query in _INDEX:
-        rows = [str(row[0]) for row in connection.execute(query)]
-        if rows:
-            found.append(f"{what}: {', '.join(rows[: _FEW - 1])}{' and more' if len(rows) == _FEW else ''}")
-    return Check(
-        id="I12",
-        name="the search index holds every message, and none that is gone",
-        ok=not found,
-        detail="; ".join(found),
-        checked=connection.execute(_MESSAGES).scalar_one(),
     )
 
 

@@ -6,22 +6,19 @@ import importlib
 import os
 import time
 from pathlib import Path
-from typing import Final
 
 import sqlalchemy as sa
 
 from anaphora.errors import StoreBusy, StoreError, StoreReadOnly, StoreTooNew
 from anaphora.ports.clock import Randomness
 from anaphora.storage import migrations
+from anaphora.storage.secret import make_secret, secret_in
 from anaphora.storage.sqlite.engine import Database, check_version
 from anaphora.storage.sqlite.errors import translated
-from anaphora.storage.tables import store_meta
 
-_SECRET_BYTES: Final = 32
 #: how long one request for a lock waits inside SQLite, in seconds; between requests there is a random pause
 LOCK_STEP = 0.05
 _PAUSE = 0.02
-_GET_SECRET = sa.select(store_meta.c.value).where(store_meta.c.name == "secret")
 
 
 def open_writer(database: Database, *, randomness: Randomness, busy_timeout: float) -> tuple[sa.Connection, bytes]:
@@ -53,7 +50,7 @@ def open_read_only(database: Database, *, busy_timeout: float) -> tuple[sa.Conne
     ready = False
     try:
         with translated(), connection.begin():
-            secret = _secret(connection) if _check_revision(connection, database) else None
+            secret = secret_in(connection) if _check_revision(connection, database) else None
         if secret is None:
             raise StoreError(
                 f"{database.path} is from an older version: open it once for writing to bring it up to date"
@@ -89,7 +86,7 @@ def _try_writer(database: Database, randomness: Randomness) -> tuple[sa.Connecti
         with translated(), connection.begin():
             if not _check_revision(connection, database):
                 _upgrade(connection)
-            secret = _secret(connection) or _make_secret(connection, randomness)
+            secret = secret_in(connection) or make_secret(connection, randomness)
         ready = True
     finally:
         if not ready:
@@ -110,14 +107,3 @@ def _check_revision(connection: sa.Connection, database: Database) -> bool:
 def _upgrade(connection: sa.Connection) -> None:
     # Alembic takes longer to load than everything else together, and is needed once in the life of a file
     importlib.import_module("anaphora.storage.migrations.run").upgrade(connection)
-
-
-def _secret(connection: sa.Connection) -> bytes | None:
-    value = connection.execute(_GET_SECRET).scalar_one_or_none()
-    return bytes.fromhex(value) if value is not None else None
-
-
-def _make_secret(connection: sa.Connection, randomness: Randomness) -> bytes:
-    secret = randomness(_SECRET_BYTES)
-    connection.execute(sa.insert(store_meta), {"name": "secret", "value": secret.hex()})
-    return secret

@@ -9,7 +9,6 @@ compared with the caller's scope exactly (I11).
 from __future__ import annotations
 
 import unicodedata
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
 from uuid import UUID
@@ -21,6 +20,7 @@ from anaphora.ports.rows import WordHit
 from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
 from anaphora.storage.scope import Scope, session_token, tokens_of
 from anaphora.storage.tables import messages, metadata, sessions
+from anaphora.storage.word_search import Counts, WordSearch
 from anaphora.storage.words import Indexed, has_unspaced_script, rarity, usable, weight
 
 #: which message a document of the full-text tables is. Those are made by hand in the migration; a session's
@@ -37,9 +37,6 @@ message_docs = sa.Table(
 
 #: a trigram index cannot look up anything shorter
 _TRIGRAM = 3
-#: candidates that are read and counted exactly, for each hit that was asked for
-_CANDIDATES_PER_HIT = 4
-_MIN_CANDIDATES = 64
 #: of a word that more messages of the scope have than this, one occurrence is as good as many
 _COUNTED_EXACTLY = 2_000
 _MARK = "\x01"
@@ -86,11 +83,8 @@ _TRIGRAM_SCAN = sa.text(
 )
 
 
-class FtsWords:
+class FtsWords(WordSearch[int]):
     """`storage.words.Words` over one transaction."""
-
-    def __init__(self, connection: sa.Connection) -> None:
-        self._connection = connection
 
     def add(self, entries: Sequence[Indexed]) -> None:
         """Index messages that were appended in this transaction."""
@@ -138,37 +132,7 @@ class FtsWords:
             for statement in _FORGET:
                 self._connection.exec_driver_sql(statement, docs)
 
-    def search(
-        self,
-        tenant: str,
-        user: str,
-        *,
-        agent: str | None,
-        session_id: UUID | None,
-        terms: Sequence[str],
-        trigrams: Sequence[str],
-        limit: int,
-    ) -> Sequence[WordHit]:
-        """Messages with any of the words (or all of the trigram strings), best first.
-
-        Words are taken literally, whatever characters they have; a word of several tokens is a phrase. Equal
-        scores: the newest first.
-        """
-        scope = Scope(tenant=tenant, user=user, agent=agent, session_id=session_id)
-        documents, average = scope.size(self._connection)
-        if not documents or limit < 1:
-            return []
-        keep = max(_MIN_CANDIDATES, limit * _CANDIDATES_PER_HIT)
-        counts: dict[int, list[tuple[float, int]]] = defaultdict(list)
-        for find, texts in ((self._by_words, terms), (self._by_trigrams, trigrams)):
-            for doc, found in find(scope, texts, documents, keep).items():
-                counts[doc].extend(found)
-        best = nlargest(limit, self._hits(scope, counts, average), key=lambda found: (found[1].score, found[0]))
-        return [hit for _, hit in best]
-
-    def _by_words(
-        self, scope: Scope, terms: Sequence[str], documents: int, keep: int
-    ) -> dict[int, list[tuple[float, int]]]:
+    def _by_words(self, scope: Scope, terms: Sequence[str], documents: int, keep: int) -> dict[int, Counts]:
         """The most promising documents: for each its words' rarities and counts."""
         rarities: dict[str, float] = {}
         exact: list[str] = []
@@ -209,9 +173,7 @@ class FtsWords:
         )
         return {doc: [queries[int(at)] for at in which.split(",")] for doc, which in rows}
 
-    def _by_trigrams(
-        self, scope: Scope, strings: Sequence[str], documents: int, keep: int
-    ) -> dict[int, list[tuple[float, int]]]:
+    def _by_trigrams(self, scope: Scope, strings: Sequence[str], documents: int, keep: int) -> dict[int, Counts]:
         wanted = [unicodedata.normalize("NFC", text) for text in usable(strings)]
         if not wanted:
             return {}
@@ -222,7 +184,7 @@ class FtsWords:
             rows = self._connection.execute(_TRIGRAM_MATCH, {**where, "query": query, "most": keep}).all()
         else:
             rows = self._connection.execute(_TRIGRAM_SCAN, where).all()
-        found: dict[int, list[tuple[float, int]]] = {}
+        found: dict[int, Counts] = {}
         folded = [text.casefold() for text in wanted]
         for doc, body in rows:
             text = body.casefold()
@@ -233,9 +195,7 @@ class FtsWords:
         kept = nlargest(keep, found)
         return {doc: [(rare, count) for _, count in found[doc]] for doc in kept}
 
-    def _hits(
-        self, scope: Scope, counts: dict[int, list[tuple[float, int]]], average: float
-    ) -> Iterable[tuple[int, WordHit]]:
+    def _hits(self, scope: Scope, counts: Mapping[int, Counts], average: float) -> Iterable[tuple[int, WordHit]]:
         """The messages of the documents, if they are in the scope, with their scores."""
         if not counts:
             return
