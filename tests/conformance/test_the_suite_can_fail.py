@@ -7,7 +7,14 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tests.conformance import broken_history, broken_jobs, broken_logs, broken_sessions, broken_together
+from tests.conformance import (
+    broken_history,
+    broken_jobs,
+    broken_logs,
+    broken_sessions,
+    broken_together,
+    broken_vectors,
+)
 from tests.conformance.broken import Broken, Suite
 
 from anaphora.errors import AnaphoraError
@@ -22,7 +29,14 @@ from anaphora.testing.conformance.store_laws.waiting import WaitLaws
 
 pytestmark = pytest.mark.anyio
 
-MODULES: tuple[ModuleType, ...] = (broken_logs, broken_sessions, broken_jobs, broken_together, broken_history)
+MODULES: tuple[ModuleType, ...] = (
+    broken_logs,
+    broken_sessions,
+    broken_jobs,
+    broken_together,
+    broken_history,
+    broken_vectors,
+)
 BROKEN = [
     broken
     for module in MODULES

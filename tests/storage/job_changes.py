@@ -19,6 +19,7 @@ from anaphora.storage import tables
 from anaphora.storage.policy import AppendPolicy
 from anaphora.storage.sqlite.engine import Database, Durability
 from anaphora.storage.sqlite.search import FtsWords
+from anaphora.storage.sqlite.vectors import BlobVectors
 from anaphora.storage.unit import SqlUnit
 
 SUMMARISE, REBUILD = JobKind.SUMMARISE, JobKind.REBUILD
@@ -36,7 +37,7 @@ def in_memory() -> Iterator[sa.Connection]:
 
 def unit_of(connection: sa.Connection) -> SqlUnit:
     policy = AppendPolicy(planner=never, reader_of=lambda name: f"live:{name}", randomness=system_randomness)
-    return SqlUnit(connection, FtsWords(connection), policy, now=lambda: NOW)
+    return SqlUnit(connection, FtsWords(connection), BlobVectors(connection), policy, now=lambda: NOW)
 
 
 def session(

@@ -24,6 +24,7 @@ from anaphora.storage.sqlite.engine import Database, Durability
 from anaphora.storage.sqlite.errors import translated
 from anaphora.storage.sqlite.opening import open_read_only, open_writer
 from anaphora.storage.sqlite.search import FtsWords
+from anaphora.storage.sqlite.vectors import BlobVectors
 from anaphora.storage.unit import SqlUnit
 
 T = TypeVar("T")
@@ -76,7 +77,7 @@ def diagnose(settings: Settings, *, stuck_seconds: float, clock: Clock | None = 
         return Diagnosis(checks=tuple(sorted(checks, key=_place)))
     database = replace(_database(settings), read_only=True)
     with translated(), _opened(database, settings) as connection:
-        unit = SqlUnit(connection, FtsWords(connection), _NO_APPENDS, now=lambda: now)
+        unit = SqlUnit(connection, FtsWords(connection), BlobVectors(connection), _NO_APPENDS, now=lambda: now)
         found = tuple(examine(connection, unit, judge, now=now, stuck_seconds=stuck_seconds))
     checks = (*found, *_writer_checks(settings), examine_library())
     return Diagnosis(checks=tuple(sorted(checks, key=_place)))

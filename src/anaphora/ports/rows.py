@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -96,3 +97,27 @@ class WordHit:
     message: Message
     #: higher is better; comparable within one answer only
     score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageVector:
+    """What a passage of a message means: a message has one or more, numbered from 0."""
+
+    seq: int
+    part: int
+    #: of which message, and of which of its versions: a vector that comes too late is not kept
+    message_id: UUID
+    version: int
+    vector: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorHit:
+    """A passage found by its meaning."""
+
+    session_id: UUID
+    key: SessionKey
+    message: Message
+    part: int
+    #: cosine, -1 to 1
+    similarity: float

@@ -14,7 +14,8 @@ from anaphora.domain.messages import Message, Receipt
 from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Summary
-from anaphora.ports.rows import Append, Head, SessionRow, StoredReceipt, WordHit
+from anaphora.ports.rows import Append, Head, SessionRow, StoredReceipt
+from anaphora.ports.search import VectorIndex, WordIndex
 
 if TYPE_CHECKING:
     from anaphora.ports.exchange import Exchange
@@ -275,24 +276,6 @@ class Jobs(Protocol):
         ...
 
 
-class WordIndex(Protocol):
-    """Full-text search; the scope is part of the index."""
-
-    def search(
-        self,
-        tenant: str,
-        user: str,
-        *,
-        agent: str | None,
-        session_id: UUID | None,
-        terms: Sequence[str],
-        trigrams: Sequence[str],
-        limit: int,
-    ) -> Sequence[WordHit]:
-        """Messages with any of the words (or all of the trigram strings), best first."""
-        ...
-
-
 class Unit(Protocol):
     """One transaction: everything in it happens together or not at all."""
 
@@ -333,6 +316,11 @@ class Unit(Protocol):
     @property
     def words(self) -> WordIndex:
         """Full-text search."""
+        ...
+
+    @property
+    def vectors(self) -> VectorIndex:
+        """Search by meaning."""
         ...
 
 

@@ -41,12 +41,12 @@ def by_keys(
     )
 
 
-def key_parameters(keys: Iterable[Sequence[str | UUID]]) -> dict[str, str]:
+def key_parameters(keys: Iterable[Sequence[str | int | UUID]]) -> dict[str, str]:
     """The parameters of a statement that `by_keys` made."""
     return {"keys": json.dumps([[_plain(part) for part in key] for key in keys])}
 
 
-def _plain(part: str | UUID) -> str:
+def _plain(part: str | int | UUID) -> str | int:
     return part.hex if isinstance(part, UUID) else part
 
 

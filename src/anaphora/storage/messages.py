@@ -19,7 +19,7 @@ from anaphora.storage.bulk import run_bulk
 from anaphora.storage.jobs import SqlJobs
 from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.sessions import SqlSessions, fresh
-from anaphora.storage.tables import message_versions, messages, receipts
+from anaphora.storage.tables import message_vectors, message_versions, messages, receipts
 from anaphora.storage.turns import check_shape, extended
 from anaphora.storage.words import Indexed, Words, searchable
 
@@ -70,6 +70,11 @@ _AMEND = (
         changed_at=sa.bindparam("changed_at"),
         deleted=sa.bindparam("deleted"),
     )
+)
+_FORGET_MEANING = sa.delete(message_vectors).where(
+    message_vectors.c.tenant_id == sa.bindparam("b_tenant"),
+    message_vectors.c.session_uid == sa.bindparam("b_uid"),
+    message_vectors.c.seq == sa.bindparam("b_seq"),
 )
 _INSERT = sa.insert(messages)
 _INSERT_RECEIPT = sa.insert(receipts)
@@ -216,18 +221,10 @@ class SqlMessages:
         place = {"tenant_id": row.key.tenant, "session_uid": row.id, "seq": old.seq}
         kept = {"version": old.version, "changed_at": old.changed_at, "replaced_at": now, "replaced_head": row.head}
         self._connection.execute(_KEEP, {**place, **_said(old), **kept})
-        self._connection.execute(
-            _AMEND,
-            {
-                "b_tenant": row.key.tenant,
-                "b_uid": row.id,
-                "b_seq": old.seq,
-                **_said(new),
-                "version": new.version,
-                "changed_at": now,
-                "deleted": new.deleted,
-            },
-        )
+        where = {"b_tenant": row.key.tenant, "b_uid": row.id, "b_seq": old.seq}
+        change = {"version": new.version, "changed_at": now, "deleted": new.deleted}
+        self._connection.execute(_AMEND, {**where, **_said(new), **change})
+        self._connection.execute(_FORGET_MEANING, where)
         indexed = Indexed(key=row.key, session_id=row.id, seq=old.seq, body=searchable(old))
         self._words.replace(indexed, None if new.deleted else searchable(new))
         gone = (SeqRange(old.seq, old.seq + 1),) if new.deleted else ()

@@ -41,6 +41,14 @@ class Scope:
         documents, tokens = connection.execute(query).one()
         return (int(documents), float(tokens) / int(documents)) if documents else (0, 0.0)
 
+    def covers(self, key: SessionKey, session_id: UUID) -> bool:
+        """Whether a session is in the scope, exactly."""
+        return (
+            (key.tenant, key.user) == (self.tenant, self.user)
+            and self.agent in {None, key.agent}
+            and self.session_id in {None, session_id}
+        )
+
     def conditions(self) -> Iterable[sa.ColumnElement[bool]]:
         """The scope, exactly."""
         yield sessions.c.tenant_id == self.tenant

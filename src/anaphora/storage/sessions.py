@@ -24,6 +24,7 @@ from anaphora.storage.tables import (
     head_moves,
     heads,
     jobs,
+    message_vectors,
     message_versions,
     messages,
     receipts,
@@ -282,6 +283,11 @@ class SqlSessions:
         run = self._connection.execute
         run(_EMPTY, {"b_tenant": tenant, "b_uid": session_id, "now": now})
         self._words.forget(tenant, session_id)
+        run(
+            sa.delete(message_vectors).where(
+                message_vectors.c.tenant_id == tenant, message_vectors.c.session_uid == session_id
+            )
+        )
         gone = run(
             sa.delete(messages).where(messages.c.tenant_id == tenant, messages.c.session_uid == session_id)
         ).rowcount

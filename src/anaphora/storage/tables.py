@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from anaphora.domain.jobs import JobKind, JobState
 from anaphora.domain.messages import Role, Trust
 from anaphora.domain.summaries import Method, SummaryStatus
-from anaphora.storage.types import UtcTime, json_type
+from anaphora.storage.types import UtcTime, json_type, vector_type
 
 metadata = sa.MetaData(
     naming_convention={
@@ -134,6 +134,28 @@ message_versions = sa.Table(
     sa.PrimaryKeyConstraint("tenant_id", "session_uid", "seq", "version"),
     _of_session(),
     sa.CheckConstraint("seq >= 0 AND version >= 1 AND replaced_head > seq", name="place"),
+)
+
+#: what the passages of messages mean, by one embedder or several
+message_vectors = sa.Table(
+    "message_vectors",
+    metadata,
+    _tenant(),
+    _uuid("session_uid"),
+    sa.Column("seq", sa.Integer, nullable=False),
+    sa.Column("part", sa.Integer, nullable=False),
+    _text("space"),
+    _text("user_id"),
+    _text("agent_id"),
+    sa.Column("embedding", vector_type(), nullable=False),
+    sa.PrimaryKeyConstraint("tenant_id", "session_uid", "seq", "space", "part"),
+    sa.ForeignKeyConstraint(
+        ["tenant_id", "session_uid", "seq"],
+        ["messages.tenant_id", "messages.session_uid", "messages.seq"],
+        ondelete="CASCADE",
+    ),
+    sa.CheckConstraint("part >= 0", name="part"),
+    sa.Index(None, "tenant_id", "space", "user_id"),
 )
 
 receipts = sa.Table(

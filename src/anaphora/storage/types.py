@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -50,6 +50,28 @@ class UtcTime(sa.types.TypeDecorator[datetime]):
         if dialect.name == "postgresql":
             return value.astimezone(UTC) if isinstance(value, datetime) else None
         return datetime.fromisoformat(str(value))
+
+
+class Halfvec(sa.types.UserDefinedType[Sequence[float]]):
+    """pgvector's half-precision vector; without a number of dimensions a column takes any."""
+
+    cache_ok = True
+
+    def __init__(self, dimensions: int | None = None) -> None:
+        self.dimensions = dimensions
+
+    def get_col_spec(self, **_: object) -> str:
+        """The name of the type on the server."""
+        return "halfvec" if self.dimensions is None else f"halfvec({self.dimensions:d})"
+
+    def bind_expression(self, bindvalue: sa.BindParameter[Any]) -> sa.ColumnElement[Any]:
+        """Values travel as an array of numbers."""
+        return sa.cast(sa.type_coerce(bindvalue, postgresql.ARRAY(sa.REAL)), self)
+
+
+def vector_type() -> sa.types.TypeEngine[Any]:
+    """A vector: little-endian float32 on SQLite, `halfvec` on PostgreSQL."""
+    return sa.LargeBinary().with_variant(Halfvec(), "postgresql")
 
 
 def json_type() -> sa.types.TypeEngine[Any]:

@@ -7,6 +7,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
+from anaphora.ports.search import VectorIndex
 from anaphora.storage.effects import Effects
 from anaphora.storage.exchange import SqlExchange
 from anaphora.storage.history import SqlHistory
@@ -29,6 +30,7 @@ class SqlUnit:
         self,
         connection: sa.Connection,
         words: Words,
+        vectors: VectorIndex,
         policy: AppendPolicy,
         *,
         now: Callable[[], datetime],
@@ -37,6 +39,7 @@ class SqlUnit:
         self._now = now
         self.effects = Effects()
         self.words = words
+        self.vectors = vectors
         self.sessions = SqlSessions(connection, words, self.effects, writing=writing)
         self.jobs = SqlJobs(connection, policy, self.effects, writing=writing)
         self.messages = SqlMessages(connection, self.sessions, self.jobs, words)

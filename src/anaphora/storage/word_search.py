@@ -25,7 +25,7 @@ _MIN_CANDIDATES = 64
 
 
 class WordSearch(ABC, Generic[Place]):
-    """`ports.store.WordIndex` over one transaction, for an index that says where words stand."""
+    """`ports.search.WordIndex` over one transaction, for an index that says where words stand."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import Message, NewMessage, Part
-from anaphora.ports.store import WordIndex
+from anaphora.ports.search import WordIndex
 
 #: scripts that are written without spaces between words: Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar
 _UNSPACED = re.compile(

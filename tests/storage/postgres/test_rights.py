@@ -50,6 +50,10 @@ async def test_an_owner_who_is_no_superuser_and_an_application_that_owns_nothing
         f"CREATE DATABASE {OWNER} OWNER {OWNER}",
     )
     url = urlunsplit(urlsplit(embedded_server())._replace(path=f"/{OWNER}"))
+    with pytest.raises(StoreError, match="let a superuser run `CREATE EXTENSION vector`"):
+        async with opened(_as(OWNER, url)):
+            raise AssertionError
+    await _execute(url, "CREATE EXTENSION vector")
     with pytest.raises(StoreError, match="privilege: run `anaphora migrate` as the owner"):
         async with opened(_as(APP, url)):
             raise AssertionError

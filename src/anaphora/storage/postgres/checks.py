@@ -16,6 +16,7 @@ from anaphora.storage import checks
 from anaphora.storage.postgres.errors import translated
 from anaphora.storage.postgres.search import message_words
 from anaphora.storage.tables import messages, metadata, store_meta
+from anaphora.storage.vectors import OUTLIVED
 
 _SETTINGS: Final = ("fsync", "full_page_writes", "synchronous_commit")
 _SETTING = sa.text("SELECT name, setting FROM pg_settings WHERE name = ANY (CAST(:names AS text[]))").bindparams(
@@ -50,6 +51,7 @@ _OUTLIVED = (
 _INDEX: Final = (
     ("messages that are not in the index", _NOT_INDEXED),
     ("entries of the index whose message is gone", _OUTLIVED),
+    ("vectors of messages that were deleted", OUTLIVED),
 )
 
 

@@ -25,6 +25,7 @@ from anaphora.storage.postgres.engine import Connector
 from anaphora.storage.postgres.opening import open_server
 from anaphora.storage.postgres.search import TsWords
 from anaphora.storage.postgres.transactions import Transactions
+from anaphora.storage.postgres.vectors import PgVectors
 from anaphora.storage.postgres.wakeups import Wakeups
 from anaphora.storage.unit import SqlUnit
 
@@ -178,8 +179,8 @@ class PostgresStore:
         )
 
     def _unit(self, connection: sa.Connection, *, writing: bool = False) -> SqlUnit:
-        words = TsWords(connection)
-        return SqlUnit(connection, words, self._policy, now=lambda: self._now(connection), writing=writing)
+        words, vectors = TsWords(connection), PgVectors(connection)
+        return SqlUnit(connection, words, vectors, self._policy, now=lambda: self._now(connection), writing=writing)
 
     def _now(self, connection: sa.Connection) -> datetime:
         if self._time is not None:

@@ -16,9 +16,12 @@ from anaphora.storage.policy import AppendPolicy
 from anaphora.storage.postgres.checks import examine, examine_server
 from anaphora.storage.postgres.dsn import Dsn
 from anaphora.storage.postgres.engine import Connector
+from anaphora.storage.postgres.errors import translated
+from anaphora.storage.postgres.graphs import make_graph, missing_graphs
 from anaphora.storage.postgres.opening import open_server
 from anaphora.storage.postgres.search import TsWords
 from anaphora.storage.postgres.transactions import Transactions
+from anaphora.storage.postgres.vectors import PgVectors
 from anaphora.storage.unit import SqlUnit
 
 if TYPE_CHECKING:
@@ -32,7 +35,20 @@ async def upgrade(url: str, *, randomness: Randomness, busy_timeout: float) -> t
         transactions = Transactions(engine=engine, randomness=randomness, patience=busy_timeout)
         before = await transactions.survey("", migrations.current)
     await open_server(connector, randomness=randomness, read_only=False)
+    await _make_graphs(connector, randomness)
     return before, migrations.head()
+
+
+async def _make_graphs(connector: Connector, randomness: Randomness) -> None:
+    """Indexes that only large scopes need; they are made beside running work."""
+    async with _engine(connector) as engine:
+        transactions = Transactions(engine=engine, randomness=randomness, patience=connector.lock_timeout)
+        missing = await transactions.survey("all", missing_graphs)
+        with translated():
+            async with engine.connect() as plain:
+                connection = await plain.execution_options(isolation_level="AUTOCOMMIT")
+                for space in missing:
+                    await make_graph(connection, space)
 
 
 async def diagnose(
@@ -44,7 +60,7 @@ async def diagnose(
     policy = AppendPolicy(planner=lambda _strategy, _state: False, reader_of=str, randomness=randomness)
 
     def look(connection: sa.Connection) -> tuple[Check, ...]:
-        unit = SqlUnit(connection, TsWords(connection), policy, now=lambda: now)
+        unit = SqlUnit(connection, TsWords(connection), PgVectors(connection), policy, now=lambda: now)
         found = tuple(examine(connection, unit, judge, now=now, stuck_seconds=stuck_seconds))
         return (*found, examine_server(connection, durability=durability))
 

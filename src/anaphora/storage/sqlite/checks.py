@@ -20,6 +20,7 @@ from anaphora.storage.sqlite.engine import Durability, raw
 from anaphora.storage.sqlite.errors import translated
 from anaphora.storage.sqlite.search import message_docs
 from anaphora.storage.tables import messages, metadata
+from anaphora.storage.vectors import OUTLIVED
 from anaphora.storage.words import searchable
 
 #: since then FTS5 can forget at once what was deleted; before, the index is rewritten to do so
@@ -39,6 +40,7 @@ _INTEGRITY = sa.text("PRAGMA integrity_check(4)")
 _FOREIGN_KEYS = sa.text('SELECT "table", rowid FROM pragma_foreign_key_check LIMIT 4')
 #: what the index lacks, and what it has and should not: text that outlived its message
 _INDEX: Final = (
+    ("vectors of messages that were deleted", OUTLIVED),
     (
         "messages that are not in the index",
         sa.text(

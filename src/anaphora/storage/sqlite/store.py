@@ -27,6 +27,7 @@ from anaphora.storage.sqlite.engine import Database, Durability, raw
 from anaphora.storage.sqlite.errors import translated
 from anaphora.storage.sqlite.opening import open_read_only, open_writer
 from anaphora.storage.sqlite.search import FtsWords
+from anaphora.storage.sqlite.vectors import BlobVectors
 from anaphora.storage.sqlite.writer import Task, Writer, settle
 from anaphora.storage.unit import SqlUnit
 
@@ -158,7 +159,7 @@ class SqliteStore:
             raise StoreClosed("the store is closed: open it again")
 
     def _unit(self, connection: sa.Connection) -> SqlUnit:
-        return SqlUnit(connection, FtsWords(connection), self._policy, now=self._clock.now)
+        return SqlUnit(connection, FtsWords(connection), BlobVectors(connection), self._policy, now=self._clock.now)
 
     async def _look(self, work: Callable[[SqlUnit], T]) -> T:
         self._check_open()

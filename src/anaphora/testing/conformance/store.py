@@ -18,6 +18,7 @@ from anaphora.testing.conformance.store_laws.sessions import SessionLaws
 from anaphora.testing.conformance.store_laws.summaries import SummaryLaws
 from anaphora.testing.conformance.store_laws.transactions import TransactionLaws
 from anaphora.testing.conformance.store_laws.turns import TurnLaws
+from anaphora.testing.conformance.store_laws.vectors import VectorLaws
 from anaphora.testing.conformance.store_laws.waiting import WaitLaws
 from anaphora.testing.conformance.store_laws.words import WordLaws
 
@@ -38,6 +39,7 @@ class StoreConformance(
     LeaseLaws,
     WaitLaws,
     WordLaws,
+    VectorLaws,
     TransactionLaws,
     OpeningLaws,
     ResetLaws,

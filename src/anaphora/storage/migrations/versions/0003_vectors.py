@@ -1,0 +1,62 @@
+"""Vectors of the passages of messages."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy import exc
+
+from anaphora.errors import StoreError
+from anaphora.storage.types import Halfvec
+
+revision = "0003"
+down_revision = "0002"
+branch_labels = None
+depends_on = None
+
+#: a transaction sees and writes the rows of the tenant that it named, whatever its statements say
+_OF_ONE_TENANT = (
+    "ALTER TABLE message_vectors ENABLE ROW LEVEL SECURITY",
+    "ALTER TABLE message_vectors FORCE ROW LEVEL SECURITY",
+    "CREATE POLICY tenant ON message_vectors USING (tenant_id = current_setting('anaphora.tenant', true))",
+    "CREATE POLICY examined ON message_vectors FOR SELECT USING (current_setting('anaphora.scope', true) = 'all')",
+)
+_MISSING = "the extension pgvector is missing: install it, and let a superuser run `CREATE EXTENSION vector` here"
+
+
+def upgrade() -> None:
+    on_server = op.get_bind().dialect.name == "postgresql"
+    if on_server:
+        _extension()
+    op.create_table(
+        "message_vectors",
+        sa.Column("tenant_id", sa.Text, nullable=False),
+        sa.Column("session_uid", sa.Uuid, nullable=False),
+        sa.Column("seq", sa.Integer, nullable=False),
+        sa.Column("part", sa.Integer, nullable=False),
+        sa.Column("space", sa.Text, nullable=False),
+        sa.Column("user_id", sa.Text, nullable=False),
+        sa.Column("agent_id", sa.Text, nullable=False),
+        sa.Column("embedding", sa.LargeBinary().with_variant(Halfvec(), "postgresql"), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "session_uid", "seq", "space", "part", name=op.f("pk_message_vectors")),
+        sa.ForeignKeyConstraint(
+            ["tenant_id", "session_uid", "seq"],
+            ["messages.tenant_id", "messages.session_uid", "messages.seq"],
+            name=op.f("fk_message_vectors_tenant_id_session_uid_seq"),
+            ondelete="CASCADE",
+        ),
+        sa.CheckConstraint("part >= 0", name=op.f("ck_message_vectors_part")),
+    )
+    op.create_index(
+        op.f("ix_message_vectors_tenant_id_space_user_id"), "message_vectors", ["tenant_id", "space", "user_id"]
+    )
+    if on_server:
+        for rule in _OF_ONE_TENANT:
+            op.execute(rule)
+
+
+def _extension() -> None:
+    try:
+        op.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    except exc.DBAPIError as error:
+        raise StoreError(_MISSING) from error
