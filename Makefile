@@ -17,7 +17,8 @@ ifeq ($(strip $(HOME)),)
 unexport HOME
 endif
 
-.PHONY: help demo test check lock test-models test-faults test-deep mutants bench clean \
+.PHONY: help demo test check lock test-models test-faults test-deep test-sharded chaos conformance mutants bench \
+	bench-large clean \
 	check-format check-lint check-types check-layers check-size check-lock
 
 help:
@@ -27,8 +28,12 @@ help:
 	@echo "make test-models  tests against a small real model server on this machine"
 	@echo "make test-faults  tests that kill processes at named points"
 	@echo "make test-deep    long random runs"
+	@echo "make test-sharded every law of the store on a sharded server: a coordinator and two nodes"
+	@echo "make chaos        ten minutes of killed workers, restarted servers and faulty models"
+	@echo "make conformance  ask every law of every database, and write docs/reference/conformance.md"
 	@echo "make mutants      break the code on purpose and see whether the tests notice (ARGS=\"coverage\" for a part)"
 	@echo "make bench        the benchmarks, about a quarter of an hour (ARGS=\"append --quick\" for some of them)"
+	@echo "make bench-large  a search among a million memories on PostgreSQL, about half an hour"
 	@echo "make lock         pin the dependencies anew after a change of pyproject.toml (UPGRADE=1: newest releases)"
 	@echo "make clean        remove .venv and the caches"
 
@@ -40,7 +45,7 @@ demo: $(INSTALLED)
 test: $(INSTALLED)
 	@$(BIN)/anaphora models pull \
 		|| { echo "make: the tests need the local embedder: mend the line above, then run 'make test' again."; exit 1; }
-	$(PYTEST) -n $(WORKERS) -m "not models and not faults and not deep" $(ARGS)
+	$(PYTEST) -n $(WORKERS) -m "not models and not faults and not deep and not sharded and not chaos" $(ARGS)
 
 check: check-lock check-size check-format check-lint check-layers check-types
 
@@ -71,11 +76,23 @@ test-faults: $(INSTALLED)
 test-deep: $(INSTALLED)
 	HYPOTHESIS_PROFILE=deep $(PYTEST) -n $(WORKERS) -m deep $(ARGS)
 
+test-sharded: $(INSTALLED)
+	$(PYTEST) -m sharded $(ARGS)
+
+chaos: $(INSTALLED)
+	$(PYTEST) -m chaos -s $(ARGS)
+
+conformance: $(INSTALLED)
+	$(PYTEST) -n $(WORKERS) tests/conformance --conformance-report docs/reference/conformance.md $(ARGS)
+
 mutants: $(INSTALLED)
 	$(BIN)/python tools/mutants.py $(ARGS)
 
 bench: $(INSTALLED)
 	$(BIN)/anaphora bench $(ARGS)
+
+bench-large: $(INSTALLED)
+	$(BIN)/anaphora bench large $(ARGS)
 
 lock:
 	$(PYTHON) tools/lock.py $(if $(UPGRADE),--upgrade)

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["tests.conformance.report"]
+
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile(
     "deep",

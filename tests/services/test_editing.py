@@ -11,7 +11,8 @@ from anaphora.domain.jobs import JobKind, JobState
 from anaphora.domain.messages import NewMessage, Role
 from anaphora.domain.summaries import SummaryStatus
 from anaphora.memory import Memory, Session
-from anaphora.services.importing.run import IntoLog, import_conversations
+from anaphora.services.importing.into_log import IntoLog
+from anaphora.services.importing.run import import_conversations
 from anaphora.services.importing.values import ImportedConversation
 from anaphora.testing import FakeClock
 from anaphora.testing.scripted import ScriptedChat

@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -94,11 +95,11 @@ async def measure(sizes: Sizes, setup: Setup) -> Measured:
     )
 
 
-async def appended(load: Load, setup: Setup, db: Path) -> Taken:
+async def appended(load: Load, setup: Setup, db: Path | str, **changes: Any) -> Taken:  # noqa: ANN401 - settings by name
     """Append the load to a new database, through the public API."""
     words = setup.words()
     waited: list[float] = []
-    async with open_services(plain_settings(db, durability=load.durability)) as services:
+    async with open_services(plain_settings(db, durability=load.durability, **changes)) as services:
         warm_up(services)
         memory = Memory(services)
 

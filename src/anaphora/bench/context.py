@@ -41,9 +41,9 @@ async def measure(sizes: Sizes, setup: Setup) -> Measured:
     cases = {f"{length:,} messages": f"session{length}" for length in sizes.lengths}
     waiting = f"{sizes.unsummarised:,} messages, none summarised"
     setup.say(f"filling: {sum(sizes.lengths) + sizes.unsummarised:,} messages")
-    await _fill(sizes, setup, db)
+    await fill_sessions(sizes, setup, db)
     setup.say(f"{sizes.rounds:,} contexts of each session")
-    found = await _contexts(sizes, setup, db, {**cases, waiting: "waiting"})
+    found = await contexts(sizes, setup, db, {**cases, waiting: "waiting"})
     slowest = at_most(SLOWEST_MS)
     figures = [figure for case, seconds in found.items() for figure in waits(seconds, case=case, p99=slowest)]
     shortest, *_, longest = cases
@@ -67,7 +67,7 @@ async def measure(sizes: Sizes, setup: Setup) -> Measured:
     )
 
 
-async def _fill(sizes: Sizes, setup: Setup, db: Path) -> None:
+async def fill_sessions(sizes: Sizes, setup: Setup, db: Path | str) -> None:
     """Sessions whose summaries are as far as they can be, and one that nobody has worked on."""
     words = setup.words()
     # larger batches than a real model would be given, so that filling does not take longer than asking
@@ -80,7 +80,9 @@ async def _fill(sizes: Sizes, setup: Setup, db: Path) -> None:
         await fill(services, words, [(key_of("user", "waiting"), sizes.unsummarised)])
 
 
-async def _contexts(sizes: Sizes, setup: Setup, db: Path, cases: Mapping[str, str]) -> Mapping[str, Sequence[float]]:
+async def contexts(
+    sizes: Sizes, setup: Setup, db: Path | str, cases: Mapping[str, str]
+) -> Mapping[str, Sequence[float]]:
     """Seconds of each context, by case."""
     words = setup.words()
     found: dict[str, list[float]] = {case: [] for case in cases}

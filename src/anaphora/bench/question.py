@@ -30,6 +30,8 @@ class Question(Generic[S]):
     measure: Callable[[S, Setup], Awaitable[Measured]]
     #: raises `MissingExtra` where packages that it needs are not installed
     needs: Callable[[], None] = lambda: None
+    #: asked only by its name: it takes longer than all the others together
+    long: bool = False
 
     async def ask(self, setup: Setup, clock: Clock, *, quick: bool = False) -> Result:
         """Measure. A missed target is part of the result, no error.

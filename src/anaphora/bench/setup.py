@@ -30,7 +30,7 @@ class Setup:
         return Words(self.seed)
 
 
-def plain_settings(db: Path, **changes: Any) -> Settings:  # noqa: ANN401 - settings by name
+def plain_settings(db: Path | str, **changes: Any) -> Settings:  # noqa: ANN401 - settings by name
     """The defaults with these changes, without the local embedder: neither the environment nor a file has a say.
 
     Figures must not depend on who measures.

@@ -23,7 +23,8 @@ from anaphora.errors import InvalidInput
 from anaphora.ports.clock import Clock
 from anaphora.services.importing import formats
 from anaphora.services.importing.exported import verified
-from anaphora.services.importing.run import ImportReport, IntoLog, import_conversations
+from anaphora.services.importing.into_log import IntoLog
+from anaphora.services.importing.run import ImportReport, import_conversations
 from anaphora.services.importing.run import Progress as Report
 from anaphora.services.importing.sources import file_source
 from anaphora.settings import Settings

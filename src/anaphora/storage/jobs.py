@@ -49,11 +49,14 @@ _REARM = (
     .values(rearm=True)
 )
 _NOW = sa.bindparam("now", type_=jobs.c.run_at.type)
+#: how far ahead of ours a clock may be: of another host, or of who held the row for which we waited
+_AHEAD = sa.bindparam("ahead", type_=jobs.c.run_at.type)
+#: where a lease that was taken by such a clock ends at the latest
 _HORIZON = sa.bindparam("horizon", type_=jobs.c.run_at.type)
 #: queued and due (or written in the future: the clock was set back, and nobody knows how long to wait); or running
 #: with a lease that is over, or that reaches further than any lease could
 _CLAIMABLE = sa.or_(
-    sa.and_(jobs.c.state == _QUEUED, sa.or_(jobs.c.run_at <= _NOW, jobs.c.updated_at > _NOW)),
+    sa.and_(jobs.c.state == _QUEUED, sa.or_(jobs.c.run_at <= _NOW, jobs.c.updated_at > _AHEAD)),
     sa.and_(jobs.c.state == _RUNNING, sa.or_(jobs.c.lease_until <= _NOW, jobs.c.lease_until > _HORIZON)),
 )
 _CLAIM = (
@@ -346,4 +349,5 @@ class SqlJobs:
 
 
 def _lease(now: datetime, seconds: float) -> dict[str, datetime]:
-    return {"now": now, "horizon": now + timedelta(seconds=seconds)}
+    lease = timedelta(seconds=seconds)
+    return {"now": now, "ahead": now + lease, "horizon": now + 2 * lease}

@@ -57,8 +57,8 @@ class Halfvec(sa.types.UserDefinedType[Sequence[float]]):
 
     cache_ok = True
 
-    def __init__(self, dimensions: int | None = None) -> None:
-        self.dimensions = dimensions
+    def __init__(self, dimensions: int | str | None = None) -> None:
+        self.dimensions = None if dimensions is None else int(dimensions)
 
     def get_col_spec(self, **_: object) -> str:
         """The name of the type on the server."""

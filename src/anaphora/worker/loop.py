@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
@@ -18,12 +18,15 @@ from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.store import Store, Unit
 from anaphora.services.settings import Work
 from anaphora.worker.handlers import Handler
+from anaphora.worker.queue import LOOK, Queue
 
 log = logging.getLogger("anaphora.worker")
 
 #: longest sleep between two looks at the queue, in seconds
 _POLL = 2.0
 _MAX_REASON = 300
+#: how often it looks again when others took all that it saw
+_LOOKS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +44,7 @@ class Worker:
     with_model: bool
     #: told after each job: its kind, its session's id, and whether it succeeded
     on_event: Callable[[Job, bool], None] = lambda _job, _ok: None
+    _queue: Queue = field(default_factory=Queue, init=False)
 
     async def run(self, stopping: anyio.Event) -> None:
         """Work until told to stop. If cancelled, the job in hand is released and its attempt not counted."""
@@ -85,18 +89,36 @@ class Worker:
         return True
 
     async def claim(self) -> Job | None:
-        """Take the lease of the next due job."""
-        lease = self.work.lease_seconds
-        candidates = await self.store.due_jobs(now=None, lease_seconds=lease, with_model=self.with_model, limit=8)
-        for tenant, job_id in candidates:
-            # a claim on disk must come back to be released: cancelled between, it would hold its lease for nobody
-            with anyio.CancelScope(shield=True):
-                job = await self.store.write(tenant, self._claiming(tenant, job_id))
-            if job is not None:
-                self.failpoint("worker.claimed")
-                _status(job, JobState.RUNNING)
-                return job
+        """Take the lease of the next due job; None if there is none that others leave to us."""
+        queue = self._queue
+        if not queue.is_fresh(self.clock.monotonic()):
+            await self._look()
+        for _ in range(_LOOKS):
+            while (due := queue.next(self.randomness(1)[0])) is not None:
+                job = await self._claim(*due)
+                if job is not None:
+                    queue.won()
+                    return job
+                queue.beaten()
+            if not await self._look():
+                break
         return None
+
+    async def _look(self) -> bool:
+        """See what is due; False if nothing is."""
+        lease = self.work.lease_seconds
+        due = await self.store.due_jobs(now=None, lease_seconds=lease, with_model=self.with_model, limit=LOOK)
+        self._queue.looked(due, self.clock.monotonic())
+        return bool(due)
+
+    async def _claim(self, tenant: str, job_id: UUID) -> Job | None:
+        # a claim on disk must come back to be released: cancelled between, it would hold its lease for nobody
+        with anyio.CancelScope(shield=True):
+            job = await self.store.write(tenant, self._claiming(tenant, job_id))
+        if job is not None:
+            self.failpoint("worker.claimed")
+            _status(job, JobState.RUNNING)
+        return job
 
     def _claiming(self, tenant: str, job_id: UUID) -> Callable[[Unit], Job | None]:
         # the clock is read in the transaction: a lease must not be older than its claim; and it is the database's own,

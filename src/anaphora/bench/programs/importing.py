@@ -16,7 +16,8 @@ from anaphora.bench.filling import warm_up
 from anaphora.bench.setup import plain_settings
 from anaphora.bootstrap import Services, open_services
 from anaphora.services.importing.formats import read
-from anaphora.services.importing.run import IntoLog, import_conversations
+from anaphora.services.importing.into_log import IntoLog
+from anaphora.services.importing.run import import_conversations
 
 
 async def import_file(services: Services, file: Path) -> tuple[int, float]:

@@ -17,11 +17,9 @@ differently is still the same conversation.
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
-from dataclasses import dataclass, field, replace
-from hashlib import blake2b
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import anyio
@@ -29,12 +27,11 @@ import anyio.lowlevel
 import anyio.to_thread
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
-from anaphora.domain.keys import SeqRange, SessionKey
-from anaphora.domain.messages import IMPORT_MARK, Message, NewMessage, Receipt
+from anaphora.domain.keys import SessionKey
+from anaphora.domain.messages import Message, NewMessage, Receipt
 from anaphora.errors import AnaphoraError, InvalidInput, KeyReused
 from anaphora.ports.clock import Clock
-from anaphora.ports.store import Unit
-from anaphora.services import ingest as ingesting
+from anaphora.services.importing.marks import Mark
 from anaphora.services.importing.values import BadFile, ImportedConversation
 
 #: messages of one append at most; others who append wait no longer than for a few of these
@@ -46,8 +43,6 @@ _REST = 0.25
 _FEW = 8
 #: sessions that are appended to at once: many small appends share one transaction
 LANES = 16
-
-_PAGE = 50
 
 
 class Ingest(Protocol):
@@ -139,31 +134,6 @@ async def import_conversations(
     return run.result()
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """How far a session has come: how many messages, and the digest of them all."""
-
-    position: int = 0
-    digest: str = ""
-
-    @classmethod
-    def of(cls, message: Message | None) -> _Mark:
-        """The mark of a stored message; the start if it has none."""
-        mark = None if message is None else message.metadata.get(IMPORT_MARK)
-        return cls(int(mark["position"]), str(mark["digest"])) if isinstance(mark, Mapping) else cls()
-
-    def after(self, message: NewMessage) -> _Mark:
-        """The mark behind one more message."""
-        said = [message.role, message.name, message.content, [dict(part) for part in message.parts]]
-        text = self.digest + json.dumps(said, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        return _Mark(self.position + 1, blake2b(text.encode(), digest_size=16).hexdigest())
-
-    def on(self, message: NewMessage) -> NewMessage:
-        """The message with this mark in its metadata."""
-        mark = {"position": self.position, "digest": self.digest}
-        return replace(message, metadata={**message.metadata, IMPORT_MARK: mark})
-
-
 @dataclass(slots=True)
 class _Cursor:
     """One session during a run."""
@@ -172,9 +142,9 @@ class _Cursor:
     file: str
     where: str
     #: the newest that the log holds
-    stored: _Mark
+    stored: Mark
     #: the newest that was read
-    read: _Mark = field(default_factory=_Mark)
+    read: Mark = field(default_factory=Mark)
     #: something was wrong: nothing may be appended behind the hole
     refused: bool = False
 
@@ -236,7 +206,7 @@ class _Run:
             read = cursor.read
             if self._fault or cursor.refused or read.position >= cursor.stored.position:
                 continue
-            mark = _Mark.of(await self._ingest.imported(key, source, upto=read.position))
+            mark = Mark.of(await self._ingest.imported(key, source, upto=read.position))
             if mark.position == read.position and mark != read:
                 self._complaint = self._complaint or _another(cursor.file, cursor.where, key.session, cursor.stored)
 
@@ -244,7 +214,7 @@ class _Run:
         key = self._key(item)
         cursor = self._cursors.get((key, item.source))
         if cursor is None:
-            stored = _Mark.of(await self._ingest.imported(key, item.source))
+            stored = Mark.of(await self._ingest.imported(key, item.source))
             cursor = self._cursors[key, item.source] = _Cursor(item.file, item.where, stored)
             if item.conversation is None:
                 self._alone += 1
@@ -264,7 +234,7 @@ class _Run:
     async def _block(
         self, key: SessionKey, item: ImportedConversation, messages: Sequence[NewMessage], cursor: _Cursor
     ) -> None:
-        entries: list[tuple[_Mark, NewMessage]] = []
+        entries: list[tuple[Mark, NewMessage]] = []
         for message in messages:
             cursor.read = cursor.read.after(message)
             entries.append((cursor.read, cursor.read.on(message)))
@@ -283,7 +253,7 @@ class _Run:
                         idempotency_key=f"{item.source}:{first}",
                     )
             except KeyReused:
-                cursor.stored = _Mark.of(await self._ingest.imported(key, item.source))
+                cursor.stored = Mark.of(await self._ingest.imported(key, item.source))
                 if cursor.stored.position < first:
                     raise BadFile(
                         item.file,
@@ -350,8 +320,8 @@ def _next_few(conversations: Iterator[ImportedConversation]) -> tuple[list[Impor
 
 
 def _lacking(
-    entries: Sequence[tuple[_Mark, NewMessage]], stored: _Mark, item: ImportedConversation
-) -> Sequence[tuple[_Mark, NewMessage]]:
+    entries: Sequence[tuple[Mark, NewMessage]], stored: Mark, item: ImportedConversation
+) -> Sequence[tuple[Mark, NewMessage]]:
     """The entries behind the stored mark, if the entry at the mark is what is stored."""
     behind = max(0, stored.position - entries[0][0].position + 1)
     if 0 < behind <= len(entries) and entries[behind - 1][0] != stored:
@@ -359,53 +329,10 @@ def _lacking(
     return entries[behind:]
 
 
-def _another(file: str, where: str, session: str, stored: _Mark) -> BadFile:
+def _another(file: str, where: str, session: str, stored: Mark) -> BadFile:
     return BadFile(
         file,
         where,
         f"session {session!r} already holds another conversation of {stored.position} messages, imported before: "
         "rename the session in the file, or import it for another user or agent",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class IntoLog:
-    """The log as imports see it: the ingest service and its store."""
-
-    service: ingesting.Ingest
-
-    @property
-    def clock(self) -> Clock:
-        """The time for resting between large appends."""
-        return self.service.clock
-
-    async def append(
-        self,
-        key: SessionKey,
-        messages: Sequence[NewMessage],
-        *,
-        turns: str,
-        source: str,
-        idempotency_key: str | None,
-    ) -> Receipt:
-        """Append through the service, with all its checks."""
-        return await self.service.append(key, messages, turns=turns, source=source, idempotency_key=idempotency_key)
-
-    async def imported(self, key: SessionKey, source: str, *, upto: int | None = None) -> Message | None:
-        """The newest such message, looked for from the end."""
-
-        def fits(message: Message) -> bool:
-            return message.source == source and (upto is None or 0 < _Mark.of(message).position <= upto)
-
-        def newest(unit: Unit) -> Message | None:
-            row = unit.sessions.find(key)
-            stop = row.head if row else 0
-            while row and stop > 0:
-                page = unit.messages.newest(key.tenant, row.id, SeqRange(0, stop), limit=_PAGE, deleted=True)
-                found = next(filter(fits, page), None)
-                if found is not None or not page:
-                    return found
-                stop = page[-1].seq
-            return None
-
-        return await self.service.store.read(key.tenant, newest)

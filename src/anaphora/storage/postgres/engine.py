@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any
 import asyncpg
 import sqlalchemy as sa
 from sqlalchemy import event
+from sqlalchemy.dialects.postgresql.base import ischema_names
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from anaphora.storage.postgres.dsn import SERVER_SETTINGS
-from anaphora.storage.types import plain_json
+from anaphora.storage.types import Halfvec, plain_json
 
 if TYPE_CHECKING:
     from anaphora.storage.postgres.dsn import Dsn
+
+# who looks at our tables through SQLAlchemy is told what pgvector's columns are
+ischema_names["halfvec"] = Halfvec
 
 #: whose rights every transaction has: it owns nothing and no row-level policy spares it
 ROLE = "anaphora"

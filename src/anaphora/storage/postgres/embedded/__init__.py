@@ -18,6 +18,7 @@ The log of the server, `log` in the folder, holds neither statements nor values:
 from __future__ import annotations
 
 from anaphora.storage.postgres.embedded.postmaster import StopMode
+from anaphora.storage.postgres.embedded.programs import find as find_programs
 from anaphora.storage.postgres.embedded.server import Server, embedded
 
-__all__ = ["Server", "StopMode", "embedded"]
+__all__ = ["Server", "StopMode", "embedded", "find_programs"]

@@ -88,6 +88,16 @@ class LeaseLaws(StoreLaws):
                 assert await claim(store, TENANT, job.id, owner=owner, now=now) is None
             assert await jobs_of(store) == [job]
 
+    async def test_a_claim_that_read_the_clock_before_another_was_done_comes_too_late(self, tmp_path: Path) -> None:
+        """I4: who waits for a row has an older time than who held it; that makes no lease one from the future."""
+        async with self.opened(tmp_path, planner=always) as store:
+            await store.append(append("a"))
+            job = await claimed(store, now=after(5))
+            for now in (after(4.999), NOW):
+                assert await candidates(store, now=now) == []
+                assert await claim(store, TENANT, job.id, owner="w2", now=now) is None
+            assert await jobs_of(store) == [job]
+
     async def test_what_is_not_due_or_not_there_cannot_be_claimed(self, tmp_path: Path) -> None:
         """A job that waits, one that is over, one of another tenant (I11), one that never was: nobody gets them."""
         async with self.opened(tmp_path) as store:

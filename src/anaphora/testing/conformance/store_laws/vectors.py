@@ -212,7 +212,8 @@ class VectorLaws(StoreLaws):
                 with pytest.raises(InvalidInput):
                     await nearest(store, wrong)
             (hit,) = await nearest(store, at(0))
-            assert (hit.message.content, hit.similarity) == ("a", pytest.approx(1.0, abs=NEARLY))
+            assert hit.message.content == "a"
+            assert hit.similarity == pytest.approx(1.0, abs=NEARLY)
             assert await put(store, {}) == 0
 
     async def test_an_edited_message_has_no_vector_until_it_gets_a_new_one(self, tmp_path: Path) -> None:
