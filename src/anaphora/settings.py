@@ -64,6 +64,10 @@ class PostgresSettings(_Section):
 
     #: connections that are kept at most; one more carries the calls between processes
     connections: int = Field(default=5, ge=1, le=1000)
+    #: for `db = ":servers:"`: the URLs of several servers by their names; each keeps its share of the tenants
+    servers: dict[str, SecretStr] = Field(default_factory=dict)
+    #: tenants that live on the server that is named here, whatever their share
+    pinned: dict[str, str] = Field(default_factory=dict)
 
 
 class ModelSettings(_Section):
@@ -98,7 +102,8 @@ class Settings(BaseSettings):
         env_prefix="ANAPHORA_", env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
     )
 
-    #: a path, `:memory:`, or `postgresql://user@host/database`; it may hold a password, so it is not shown
+    #: a path, `:memory:`, `postgresql://user@host/database`, or `:servers:` for those of `postgres.servers`; it may
+    #: hold a password, so it is not shown
     db: str = Field(default=DEFAULT_DB, repr=False)
     tenant: str = "default"
     agent: str = "default"

@@ -34,7 +34,7 @@ REFERENCE = DOCS / "reference"
 #: options of many commands; the page says once what they mean
 SHARED_OPTIONS = frozenset({"--help", "-h", "--db", "--tenant", "--json", "--verbose", "-v"})
 #: an agent or a task has a name of its own: this stands for it in the page
-NAMES = {"agents": "NAME", "tasks": "summarise"}
+NAMES = {"agents": "NAME", "tasks": "summarise", "servers": "NAME", "pinned": "TENANT"}
 
 #: whose members the page of the API shows
 SHOWN_CLASSES = [

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from anyio.from_thread import start_blocking_portal
 
-from anaphora.bootstrap.stores import is_postgres, postgres, running, sqlite_path
+from anaphora.bootstrap import servers
+from anaphora.bootstrap.stores import SERVERS, is_postgres, postgres, running, sqlite_path
 from anaphora.bootstrap.system import SystemClock, system_randomness
 from anaphora.errors import ConfigError, StoreReadOnly
 from anaphora.ports.clock import Clock
@@ -40,6 +41,8 @@ def migrate(settings: Settings) -> tuple[str | None, str]:
         StoreError: it cannot be opened, is not ours, or was written by a later version.
 
     """
+    if settings.db == SERVERS:
+        return servers.migrate(settings, migrate)
     if is_postgres(settings.db):
         revisions: tuple[str | None, str] = _on_server(
             settings, postgres("upkeep").upgrade, busy_timeout=settings.busy_timeout
@@ -62,6 +65,8 @@ def diagnose(settings: Settings, *, stuck_seconds: float, clock: Clock | None = 
         StoreError: it cannot be opened, is not ours, or is from another version.
 
     """
+    if settings.db == SERVERS:
+        return servers.diagnose(settings, lambda one: diagnose(one, stuck_seconds=stuck_seconds, clock=clock))
     now = (clock or SystemClock()).now()
     judge = CoverageJudge(strategies=settings.strategies())
     if is_postgres(settings.db):

@@ -18,7 +18,7 @@ from anaphora.bench import tables
 from anaphora.bench.compare import cautions, changes
 from anaphora.bench.keeping import keep, kept
 from anaphora.bench.question import Question
-from anaphora.bench.questions import chosen
+from anaphora.bench.questions import QUESTIONS, chosen
 from anaphora.bench.result import Result
 from anaphora.bench.setup import Setup
 from anaphora.bootstrap.system import SystemClock
@@ -72,7 +72,7 @@ def bench(
 
     A missed target is shown, and is no error. Databases are made in a temporary folder and removed at the end.
     """
-    asked = chosen(questions or ())
+    asked = chosen(questions or (tuple(QUESTIONS) if listing else ()))
     show = _shower(as_markdown=as_markdown, as_json=as_json)
     if listing:
         _list(asked, as_json=as_json)

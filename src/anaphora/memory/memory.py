@@ -56,7 +56,7 @@ class Memory:
         """Open a memory; made if it does not exist.
 
         Args:
-            db: a path, or `:memory:`; None = the configured one.
+            db: a path, `:memory:`, `postgresql://user@host/database`, or `:servers:`; None = the configured one.
             settings: everything that can be configured; None = from the environment, `anaphora.toml` and `options`.
             chat_model: answers in `send` and `stream`; None = the configured one, if any.
             memory_model: makes summaries; None = the configured one, or the chat model.

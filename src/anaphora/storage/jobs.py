@@ -288,7 +288,7 @@ class SqlJobs:
         """
         other = jobs.alias("other")
         same = (
-            other.c.tenant_id == jobs.c.tenant_id,
+            other.c.tenant_id == tenant,
             other.c.session_uid == jobs.c.session_uid,
             other.c.kind == jobs.c.kind,
         )
@@ -297,7 +297,7 @@ class SqlJobs:
         )
         if job_id is not None:
             ahead = other.c.state.in_([_QUEUED, _RUNNING])
-        epoch = sa.select(sessions.c.epoch).where(_SESSION).scalar_subquery()
+        epoch = sa.select(sessions.c.epoch).where(sessions.c.tenant_id == tenant, _SESSION).scalar_subquery()
         change = sa.update(jobs).where(
             jobs.c.tenant_id == tenant, jobs.c.state == _FAILED, ~sa.exists().where(*same, ahead)
         )

@@ -36,14 +36,17 @@ def by_keys(
     return MappingProxyType(
         {
             "sqlite": _select(columns, key, _sqlite_parts(len(key)), conditions, lock=lock),
-            "postgresql": _select(columns, key, _postgresql_parts(key), conditions, lock=lock),
+            "postgresql": _select(
+                columns, key, _postgresql_parts(key), (*conditions, key[0] == sa.bindparam("keys_tenant")), lock=lock
+            ),
         }
     )
 
 
 def key_parameters(keys: Iterable[Sequence[str | int | UUID]]) -> dict[str, str]:
     """The parameters of a statement that `by_keys` made."""
-    return {"keys": json.dumps([[_plain(part) for part in key] for key in keys])}
+    plain = [[_plain(part) for part in key] for key in keys]
+    return {"keys": json.dumps(plain), "keys_tenant": str(plain[0][0]) if plain else ""}
 
 
 def _plain(part: str | int | UUID) -> str | int:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import NewMessage
@@ -28,6 +26,7 @@ from anaphora.storage.tables import (
     summaries,
     summary_states,
 )
+from anaphora.storage.upsert import insert_if_absent
 from anaphora.storage.words import Indexed, Words, searchable
 
 _SAVE = (
@@ -74,20 +73,16 @@ _INSERT_HEADS = sa.insert(heads)
 _INSERT_MOVES = sa.insert(head_moves)
 
 
-def _upsert_receipts(insert: Any) -> Any:  # noqa: ANN401 - each dialect has an insert of its own
-    new = insert.excluded
-    return insert.on_conflict_do_update(
-        index_elements=[receipts.c.tenant_id, receipts.c.id],
-        set_={"start": new.start, "stop": new.stop, "epoch": new.epoch},
-        where=receipts.c.session_uid == new.session_uid,
+_PUT_RECEIPTS = insert_if_absent(receipts)
+#: those that were there before, if they are of this session. Not an upsert: tables of foreign partitions take none
+_RENEW_RECEIPTS = (
+    sa.update(receipts)
+    .where(
+        receipts.c.tenant_id == sa.bindparam("b_tenant"),
+        receipts.c.id == sa.bindparam("b_id"),
+        receipts.c.session_uid == sa.bindparam("b_session"),
     )
-
-
-_PUT_RECEIPTS: Mapping[str, sa.Insert] = MappingProxyType(
-    {
-        "sqlite": _upsert_receipts(sqlite.insert(receipts)),
-        "postgresql": _upsert_receipts(postgresql.insert(receipts)),
-    }
+    .values(start=sa.bindparam("b_start"), stop=sa.bindparam("b_stop"), epoch=sa.bindparam("b_epoch"))
 )
 
 
@@ -213,6 +208,10 @@ class SqlRestore:
         ]
         if lines:
             self._connection.execute(_PUT_RECEIPTS[self._connection.dialect.name], lines)
+            same = {"tenant_id": "b_tenant", "id": "b_id", "session_uid": "b_session"}
+            same |= {name: f"b_{name}" for name in ("start", "stop", "epoch")}
+            renewed = [{new: line[old] for old, new in same.items()} for line in lines]
+            self._connection.execute(_RENEW_RECEIPTS, renewed)
 
     def _insert(self, statement: sa.Insert, table: sa.Table, lines: Sequence[Mapping[str, Any]]) -> None:
         if lines:

@@ -81,8 +81,8 @@ def _without_tenant(statement: str) -> set[str]:
     return {
         name
         for name in found
-        if not re.search(rf"\b{name}\.tenant_id = |= {name}\.tenant_id\b", statement)
-        and not (one and re.search(r"\btenant_id = ", statement))
+        if not re.search(rf"\b{name}\.tenant_id = (?:\$\d|\w+\.tenant_id\b)|= {name}\.tenant_id\b", statement)
+        and not (one and re.search(r"\btenant_id = \$\d", statement))
     }
 
 

@@ -21,6 +21,9 @@ _OF_ONE_TENANT = (
     "CREATE POLICY tenant ON message_vectors USING (tenant_id = current_setting('anaphora.tenant', true))",
     "CREATE POLICY examined ON message_vectors FOR SELECT USING (current_setting('anaphora.scope', true) = 'all')",
 )
+_VERSION = sa.text("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+#: the first that goes on looking when what it found belongs to others
+_OLDEST = (0, 8)
 _MISSING = "the extension pgvector is missing: install it, and let a superuser run `CREATE EXTENSION vector` here"
 
 
@@ -60,3 +63,6 @@ def _extension() -> None:
         op.execute("CREATE EXTENSION IF NOT EXISTS vector")
     except exc.DBAPIError as error:
         raise StoreError(_MISSING) from error
+    version = op.get_bind().execute(_VERSION).scalar_one()
+    if tuple(map(int, version.split(".")[:2])) < _OLDEST:
+        raise StoreError(f"pgvector {version} is too old: install 0.8 or later, then `ALTER EXTENSION vector UPDATE`")

@@ -1,0 +1,1 @@
+"""Several stores that are one: every tenant lives in one of them."""
