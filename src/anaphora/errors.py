@@ -7,6 +7,7 @@
     ├── NotFound                a session, receipt or summary that is not there (or not yours)
     ├── KeyReused               an idempotency key that came back with another body
     ├── StoreError              the database cannot do it now
+    │   ├── CommitUnknown       the server went away while a write was committed: it may be there
     │   ├── StoreBusy           another process held the file for too long
     │   ├── StoreFull           no room on the disk
     │   ├── StoreReadOnly       the file or folder cannot be written
@@ -76,6 +77,10 @@ class KeyReused(AnaphoraError):
 
 class StoreError(AnaphoraError):
     """The database cannot do what was asked."""
+
+
+class CommitUnknown(StoreError):
+    """The server went away while a write was committed, and cannot say whether it was: it may be there."""
 
 
 class StoreBusy(StoreError):

@@ -20,6 +20,11 @@ class _Chosen:
 _chosen = _Chosen()
 
 
+def chosen() -> str:
+    """The kind of the databases of folders now."""
+    return _chosen.name
+
+
 @contextmanager
 def on(name: str) -> Iterator[None]:
     """Within the block the databases of folders are of this kind."""

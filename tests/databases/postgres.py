@@ -10,7 +10,7 @@ import atexit
 import hashlib
 import os
 import tempfile
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,21 +19,28 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 
 from anaphora.bootstrap.system import SystemClock, system_randomness
-from anaphora.storage.postgres.embedded import embedded
+from anaphora.storage.postgres.embedded import Server, embedded
 from anaphora.storage.postgres.store import PostgresStore, open_postgres
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
 #: names of databases on a server that others use too
 _PREFIX = f"anaphora_test_{os.getpid()}"
 _TEMPLATE = f"{_PREFIX}_template"
+#: read at once: the settings of whoever runs the tests are hidden from them later
+_GIVEN = os.environ.get("ANAPHORA_TEST_DSN")
 
 
 @cache
 def server() -> str:
     """The URL of the server, with the database that can be used to make others."""
-    return os.environ.get("ANAPHORA_TEST_DSN") or embedded_server()
+    return _GIVEN or embedded_server()
+
+
+def given_server() -> str | None:
+    """The URL of the server that whoever runs the tests has named, if any."""
+    return _GIVEN
 
 
 @cache
@@ -41,11 +48,18 @@ def embedded_server() -> str:
     """The URL of a server that lets everybody in who can reach its socket, as whoever they like."""
     stack = ExitStack()
     atexit.register(stack.close)
+    return stack.enter_context(running_server(durable=False)).dsn()
+
+
+@contextmanager
+def running_server(*, durable: bool) -> Iterator[Server]:
+    """An embedded server in a new folder, gone at the end."""
     # outside of pytest's folders: on some machines the user who runs the server may not enter them
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="anaphora-pg-", ignore_cleanup_errors=True)))
-    folder.chmod(0o755)
-    running = stack.enter_context(embedded(folder / "server", durable=False))
-    return running.dsn()
+    with tempfile.TemporaryDirectory(prefix="anaphora-pg-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        with embedded(folder / "server", durable=durable) as running:
+            yield running
 
 
 def on(database: str) -> str:
@@ -96,7 +110,7 @@ async def _make_template() -> None:
     connection = await asyncpg.connect(on(_TEMPLATE))
     await connection.execute("DELETE FROM store_meta")  # each copy has a secret of its own
     await connection.close()
-    if os.environ.get("ANAPHORA_TEST_DSN"):
+    if _GIVEN:
         atexit.register(_drop)
 
 

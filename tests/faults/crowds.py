@@ -23,8 +23,6 @@ from anaphora.testing.scripted import ScriptedChat
 
 #: tasks in each process
 TASKS = 8
-#: the lease that late workers sleep past: long enough for all of them to claim before the first one's ends
-NAP = 1.0
 #: appends of one process at the same time
 ABREAST = 3
 _LOOK = 0.002
@@ -140,7 +138,7 @@ async def late(told: Told) -> None:
     chat = ScriptedChat()
     chat.pause = pause
     given = Overrides(chat_model=chat, counter=Quarter(), failpoint=failpoint_of(told))
-    async with open_services(settings_for(told.db, lease=NAP), given) as services:
+    async with open_services(settings_for(told.db, lease=told.lease), given) as services:
         worker = replace(services.worker, on_event=_report)
         for number in range(told.count):
             await signal_of(told, f"go{number}")
@@ -152,7 +150,7 @@ async def late(told: Told) -> None:
 async def helper(told: Told) -> None:
     """In each round do as many jobs as there are late workers."""
     given = Overrides(chat_model=ScriptedChat(), counter=Quarter())
-    async with open_services(settings_for(told.db, lease=NAP), given) as services:
+    async with open_services(settings_for(told.db, lease=told.lease), given) as services:
         worker = replace(services.worker, on_event=_report)
         for number in range(told.count):
             await signal_of(told, f"help{number}")

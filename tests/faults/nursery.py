@@ -1,17 +1,15 @@
-"""The tests' side of the zygote: children, their notes, and databases as they lie after a death."""
+"""The tests' side of the zygote: children and their notes."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,25 +101,3 @@ def open_nursery(folder: Path) -> Iterator[Nursery]:
     command = [sys.executable, "-m", "tests.faults.zygote"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as zygote:
         yield Nursery(zygote, folder)
-
-
-def copied(path: Path, to: Path) -> Path:
-    """The database as it lies on the disk, its write-ahead log with it; looking at the copy changes nothing."""
-    to.mkdir()
-    for suffix in ("", "-wal"):
-        source = Path(f"{path}{suffix}")
-        if source.exists():
-            shutil.copyfile(source, to / source.name)
-    return to / path.name
-
-
-def rows(path: Path, query: str) -> Sequence[tuple[Any, ...]]:
-    """What a query finds, by Python's own module and none of our code."""
-    with closing(sqlite3.connect(path)) as connection:
-        return connection.execute(query).fetchall()
-
-
-def everything(path: Path) -> list[str]:
-    """Every row of every table of a database that nobody writes to."""
-    with closing(sqlite3.connect(path)) as connection:
-        return sorted(connection.iterdump())

@@ -10,13 +10,14 @@ import json
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import anyio
+from tests.databases.sql import open_sql
 
 from anaphora import Memory
 from anaphora.bootstrap import Overrides, open_services
@@ -40,6 +41,10 @@ PATIENCE = 20.0
 CROWD = 8
 #: seconds between reaching a failpoint and dying there: time for other threads to say what is not true yet
 _LINGER = 0.005
+_END = (
+    "select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity"
+    " where application_name = 'anaphora' and datname = current_database()"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +56,8 @@ class Told:
     failpoint: str | None = None
     #: honest, failing, slow, hanging, held
     model: str = "honest"
+    #: `NAME:COUNT`: there its server ends its connections, or, with a gate, all stands still until that opens
+    cut: str = ""
     count: int = 40
     #: where the child waits for a file to appear
     gate: str = ""
@@ -65,6 +72,8 @@ class Told:
     batch: int = 4
     #: seconds for which a job is claimed
     lease: float = LEASE
+    #: seconds for which the store tries again
+    patience: float = 5.0
     #: the number of this one of several processes
     writer: int = 0
     #: what a crowd does
@@ -99,11 +108,12 @@ def note(line: str) -> None:
     os.write(1, f"{line}\n".encode())
 
 
-def settings_for(db: str, *, batch: int = 4, lease: float = LEASE) -> Settings:
+def settings_for(db: str, *, batch: int = 4, lease: float = LEASE, patience: float = 5.0) -> Settings:
     """Many small jobs, short leases, quick retries."""
     return Settings(
         db=db,
         embedder="none",
+        busy_timeout=patience,
         rolling_pairs=RollingPairsSettings(window_pairs=1, min_messages_for_summary=4, summarise_after=2),
         worker=WorkerSettings(
             lease_seconds=lease,
@@ -130,14 +140,43 @@ def failpoint_of(told: Told) -> Failpoint:
     """The failpoint as the setting makes it, with a note before it; and a note of what a late worker reaches."""
     deadly = failpoint_from(told.failpoint)
     noted = told.failpoint.partition(":")[0] if told.failpoint else ""
+    cut = _cut_of(told)
 
     def reached(name: str, /) -> None:
         if name == noted or (told.model in {"held", "frozen"} and name.startswith("summarise.")):
             note(f"reached {name}")
             time.sleep(_LINGER)
+        cut(name)
         deadly(name)
 
     return reached
+
+
+def _cut_of(told: Told) -> Failpoint:
+    """What happens between this process and its server at the failpoint; nothing else runs here meanwhile."""
+    wanted, _, count = told.cut.partition(":")
+    left = int(count or 1)
+
+    def reached(name: str, /) -> None:
+        nonlocal left
+        left -= name == wanted
+        if name != wanted or left != 0:
+            return
+        if told.gate:
+            note(f"held {name}")
+            while not Path(told.gate).exists():
+                time.sleep(0.005)
+        else:
+            note(f"cut {name} {end_connections(told.db)}")
+
+    return reached
+
+
+def end_connections(db: str) -> int:
+    """Let a server end every connection of Anaphora's to a database; how many."""
+    with closing(open_sql(db)) as sql:
+        ((ended,),) = sql.rows(_END)
+    return int(ended)
 
 
 def chat_of(told: Told) -> ScriptedChat:
@@ -189,7 +228,7 @@ def _pauses(told: Told) -> Mapping[str, Callable[[], Awaitable[None]]]:
 async def memory_of(told: Told, *, worker: bool = True) -> AsyncIterator[Memory]:
     """The memory of a child."""
     given = Overrides(chat_model=chat_of(told), counter=Quarter(), failpoint=failpoint_of(told))
-    settings = settings_for(told.db, batch=told.batch, lease=told.lease)
+    settings = settings_for(told.db, batch=told.batch, lease=told.lease, patience=told.patience)
     async with Memory.open(settings=settings, overrides=given, worker=worker) as memory:
         yield memory
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,8 @@ from typing import Any
 import pytest
 from tests.faults.failpoint_names import failpoints
 from tests.faults.laws import check_settled, check_sound, check_whole, log_of
-from tests.faults.nursery import Child, Nursery, copied, rows
+from tests.faults.nursery import Child, Nursery
+from tests.faults.places import Place, Places, as_left, change, everything, few, on_a_server, rows
 from tests.faults.programs import BACKLOG, LEASE, text_of
 
 from anaphora.testing.faults import Fault, ServerError, SlowDrip, Timeout
@@ -100,10 +99,10 @@ class Case:
         return f"{self.name}-{self.count}-{self.command}-{self.model}"
 
 
-def cases() -> Iterator[Case]:
+def cases(choose: Callable[[Sequence[int]], Sequence[int]] = tuple) -> Iterator[Case]:
     for name, plan in PLAN.items():
         for command, model, counts in plan:
-            for count in counts:
+            for count in choose(counts):
                 yield Case(name=name, count=count, command=command, model=model)
 
 
@@ -116,45 +115,53 @@ def server() -> Iterator[ScriptedModelServer]:
 
 
 @pytest.fixture(scope="module")
-def worked(nursery: Nursery, prepared: Mapping[int, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def worked(
+    places: Places, nursery: Nursery, prepared: Mapping[int, Place], tmp_path_factory: pytest.TempPathFactory
+) -> Place:
     """A database whose work is done."""
-    path = Path(shutil.copy(prepared[BACKLOG], tmp_path_factory.mktemp("worked") / "m.db"))
-    assert nursery.run("labour", db=str(path)).notes("quiet") == [["True"]]
-    return path
+    place = places.copy(prepared[BACKLOG], tmp_path_factory.mktemp("worked"))
+    places.keep()
+    assert nursery.run("labour", db=str(place)).notes("quiet") == [["True"]]
+    return place
 
 
 @pytest.fixture(scope="module")
-def exported(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def exported(places: Places, nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An export of what is imported elsewhere here."""
     folder = tmp_path_factory.mktemp("exported")
     write_chats(folder)
-    told: dict[str, Any] = {"db": str(folder / "m.db"), "folder": str(folder)}
+    told: dict[str, Any] = {"db": str(places.new(folder)), "folder": str(folder)}
+    places.keep()
     nursery.run("anaphora", words=WORDS["import"], **told)
     nursery.run("anaphora", words=["export", "export.jsonl"], **told)
     return folder / "export.jsonl"
 
 
 @pytest.fixture
-def prepare(worked: Path, exported: Path, database: Callable[[int], Path], tmp_path: Path) -> Callable[[Case], Path]:
+def prepare(
+    places: Places,
+    worked: Place,
+    exported: Path,
+    database: Callable[[int], Place],
+    new: Callable[..., Place],
+    tmp_path: Path,
+) -> Callable[[Case], Place]:
     """Makes what a command works on, in the folder of the test."""
 
-    def make(case: Case) -> Path:
-        path = tmp_path / "m.db"
+    def make(case: Case) -> Place:
         if case.command == "import":
             write_chats(tmp_path)
-            return path
+            return new()
         if case.command == "restore":
             shutil.copy(exported, tmp_path)
-            return path
+            return new()
         if case.command == "worker":
             return database(BACKLOG)
-        assert ERASED in worked.read_bytes()
-        shutil.copy(worked, path)
+        assert ERASED in said_in(worked)
+        place = places.copy(worked, tmp_path)
         if case.command == "retry":
-            with closing(sqlite3.connect(path)) as connection, connection:
-                changed = connection.execute("update jobs set state = 'failed' where start = 0").rowcount
-            assert changed == 1
-        return path
+            assert change(place, "update jobs set state = 'failed' where start = 0") == 1
+        return place
 
     return make
 
@@ -172,13 +179,28 @@ def test_every_failpoint_of_the_package_is_in_the_plan() -> None:
     assert failpoints() == sorted(PLAN)
 
 
+@pytest.mark.sqlite_only("on a server there are fewer cases, by the next test")
 @pytest.mark.parametrize("case", list(cases()), ids=str)
 def test_a_command_that_is_killed_at_a_failpoint_completes_when_it_is_run_again(
-    case: Case, server: ScriptedModelServer, prepare: Callable[[Case], Path], nursery: Nursery, tmp_path: Path
+    case: Case, server: ScriptedModelServer, prepare: Callable[[Case], Place], nursery: Nursery, tmp_path: Path
 ) -> None:
-    path = prepare(case)
+    check_kill_and_second_run(case, server, prepare, nursery, tmp_path)
+
+
+@on_a_server
+@pytest.mark.parametrize("case", list(cases(few)), ids=str)
+def test_a_command_that_is_killed_while_it_uses_a_server_completes_when_it_is_run_again(
+    case: Case, server: ScriptedModelServer, prepare: Callable[[Case], Place], nursery: Nursery, tmp_path: Path
+) -> None:
+    check_kill_and_second_run(case, server, prepare, nursery, tmp_path)
+
+
+def check_kill_and_second_run(
+    case: Case, server: ScriptedModelServer, prepare: Callable[[Case], Place], nursery: Nursery, tmp_path: Path
+) -> None:
+    place = prepare(case)
     environment = {} if case.model == "none" else environment_of(server)
-    told: dict[str, Any] = {"db": str(path), "words": WORDS[case.command], "folder": str(tmp_path)}
+    told: dict[str, Any] = {"db": str(place), "words": WORDS[case.command], "folder": str(tmp_path)}
     server.reset()
     server.fault = FAULTS.get(case.model)
     failpoint = {"ANAPHORA_FAILPOINT": f"{case.name}:{case.count}"}
@@ -187,14 +209,14 @@ def test_a_command_that_is_killed_at_a_failpoint_completes_when_it_is_run_again(
         end_politely(child, server)
     code = nursery.reap(child)
     assert code == -9, f"hollow run: it ended with {code}: {child.errors()}"
-    left = copied(path, tmp_path / "left")
+    left = as_left(place, tmp_path / "left")
     check_whole(left)
     check_sound(left)
     if case.command in {"worker", "rebuild", "retry"}:
         assert log_of(left) == [text_of(number) for number in range(BACKLOG)]
     server.fault = None
     nursery.run("anaphora", environment=environment, **told)
-    check_done(case, path)
+    check_done(case, place)
 
 
 def environment_of(server: ScriptedModelServer) -> dict[str, str]:
@@ -213,47 +235,55 @@ def end_politely(child: Child, server: ScriptedModelServer) -> None:
         time.sleep(0.1)
 
 
-def check_done(case: Case, path: Path) -> None:
+def check_done(case: Case, place: Place) -> None:
     """The work of the command is done, once."""
-    check_sound(path)
+    check_sound(place)
     said = [text_of(number) for number in range(BACKLOG)]
     if case.command in {"import", "restore"}:
-        check_whole(path)
+        check_whole(place)
         for session in range(SESSIONS):
-            assert log_of(path, f"s{session}") == [text_of(number) for number in range(IMPORTED)], "I7, I14"
+            assert log_of(place, f"s{session}") == [text_of(number) for number in range(IMPORTED)], "I7, I14"
     elif case.command == "reset":
-        check_settled(path)
-        assert rows(path, "select count(*) from messages") == [(0,)]
-        assert remains(path) == [], "I12"
+        check_settled(place)
+        assert rows(place, "select count(*) from messages") == [(0,)]
+        assert remains(place) == [], "I12"
     elif case.command in {"edit", "delete"}:
         wanted = CORRECTED if case.command == "edit" else ""
-        assert log_of(path) == [*said[:CHANGED], wanted, *said[CHANGED + 1 :]]
-        versions = rows(path, "select seq, version, content from message_versions")
+        assert log_of(place) == [*said[:CHANGED], wanted, *said[CHANGED + 1 :]]
+        versions = rows(place, "select seq, version, content from message_versions")
         assert versions == [(CHANGED, 1, text_of(CHANGED))], "it was changed twice"
     elif case.command == "retry":
-        assert rows(path, "select count(*) from jobs where state = 'failed'") == [(0,)]
-        assert rows(path, "select start, attempt from jobs where state = 'queued'") == [(0, 0)]
+        assert rows(place, "select count(*) from jobs where state = 'failed'") == [(0,)]
+        assert rows(place, "select start, attempt from jobs where state = 'queued'") == [(0, 0)]
     else:
-        check_settled(path, honest=case.model != "none")
-        assert log_of(path) == said
+        check_settled(place, honest=case.model != "none")
+        assert log_of(place) == said
 
 
-def remains(path: Path) -> list[str]:
-    """The files of a database in which erased words still stand."""
-    return [file.name for file in path.parent.glob(f"{path.name}*") if ERASED in file.read_bytes()]
+def said_in(place: Place) -> bytes:
+    """All that stands in a database: in the file itself, or in the rows that a server shows."""
+    return place.read_bytes() if isinstance(place, Path) else str(everything(place)).encode()
 
 
+def remains(place: Place) -> list[str]:
+    """The files of a database in which erased words still stand, or the database itself."""
+    if not isinstance(place, Path):
+        return [str(place)] if ERASED in said_in(place) else []
+    return [file.name for file in place.parent.glob(f"{place.name}*") if ERASED in file.read_bytes()]
+
+
+@pytest.mark.sqlite_only("a server's files are its own: what its rows leave behind goes when it vacuums them")
 def test_what_a_killed_reset_leaves_in_the_files_is_gone_when_the_next_command_has_opened_them(
-    prepare: Callable[[Case], Path], nursery: Nursery, tmp_path: Path
+    prepare: Callable[[Case], Place], nursery: Nursery, tmp_path: Path
 ) -> None:
     """I12: the reset was committed, but its process died before it could clean up."""
     case = Case(name="write.after_commit", count=1, command="reset", model="none")
-    path = prepare(case)
-    told: dict[str, Any] = {"db": str(path), "folder": str(tmp_path)}
+    place = prepare(case)
+    told: dict[str, Any] = {"db": str(place), "folder": str(tmp_path)}
     failpoint = {"ANAPHORA_FAILPOINT": case.name}
     child = nursery.start("anaphora", words=WORDS["reset"], environment=failpoint, **told)
     assert nursery.reap(child) == -9
-    assert rows(copied(path, tmp_path / "left"), "select count(*) from messages") == [(0,)]
-    assert remains(path) != [], "hollow run: everything was clean already"
+    assert rows(as_left(place, tmp_path / "left"), "select count(*) from messages") == [(0,)]
+    assert remains(place) != [], "hollow run: everything was clean already"
     nursery.run("anaphora", words=WORDS["worker"], **told)
-    assert remains(path) == []
+    assert remains(place) == []

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.faults.change_programs import take_of
 from tests.faults.laws import check_whole
-from tests.faults.nursery import Child, Nursery, copied, rows
+from tests.faults.nursery import Child, Nursery
+from tests.faults.places import Place, as_left, few, on_a_server, rows
 from tests.faults.programs import settings_for, text_of
 from tests.faults.test_kills import Case, check_it_happened
 
@@ -35,55 +36,83 @@ CHANGES: Mapping[str, tuple[int, ...]] = {
 MANAGED: Mapping[str, tuple[int, ...]] = {"session.numbered": (1, 3), "jobs.retried": (1, 2)}
 
 
-def cases(plan: Mapping[str, tuple[int, ...]], program: str) -> Iterator[Case]:
+def cases(
+    plan: Mapping[str, tuple[int, ...]], program: str, choose: Callable[[Sequence[int]], Sequence[int]] = tuple
+) -> Iterator[Case]:
     for name, counts in plan.items():
-        for count in counts:
+        for count in choose(counts):
             yield Case(name=name, count=count, program=program, model="honest")
 
 
+@pytest.mark.sqlite_only("on a server there are fewer cases, by the next test")
 @pytest.mark.parametrize("case", list(cases(CHANGES, "change")), ids=str)
 def test_a_kill_around_a_change_keeps_it_whole_and_what_is_stale_is_made_anew(
-    case: Case, nursery: Nursery, database: Callable[[int], Path], tmp_path: Path
+    case: Case, nursery: Nursery, database: Callable[[int], Place], tmp_path: Path
 ) -> None:
-    path = database(0)
-    child = nursery.start("change", db=str(path), failpoint=f"{case.name}:{case.count}", count=ROUNDS)
+    check_kill_around_a_change(case, nursery, database, tmp_path)
+
+
+@on_a_server
+@pytest.mark.parametrize("case", list(cases(CHANGES, "change", few)), ids=str)
+def test_a_client_that_is_killed_around_a_change_leaves_it_whole_and_what_is_stale_is_made_anew(
+    case: Case, nursery: Nursery, database: Callable[[int], Place], tmp_path: Path
+) -> None:
+    check_kill_around_a_change(case, nursery, database, tmp_path)
+
+
+def check_kill_around_a_change(case: Case, nursery: Nursery, database: Callable[[int], Place], tmp_path: Path) -> None:
+    place = database(0)
+    child = nursery.start("change", db=str(place), failpoint=f"{case.name}:{case.count}", count=ROUNDS)
     check_it_happened(child, nursery.reap(child), case)
-    left = copied(path, tmp_path / "left")
+    left = as_left(place, tmp_path / "left")
     check_whole(left)
     said = check_changes(left, child)
-    again = nursery.run("find_changes", db=str(path))
+    again = nursery.run("find_changes", db=str(place))
     assert again.notes("quiet") == [["True"]]
-    assert log_of(path) == said, "recovery changed the log"
+    assert log_of(place) == said, "recovery changed the log"
     ((*words,),) = again.notes("context")
     check_served(json.loads(" ".join(words)), said)
-    broken = [check for check in diagnose(settings_for(str(path)), stuck_seconds=0.0).checks if not check.ok]
+    broken = [check for check in diagnose(settings_for(str(place)), stuck_seconds=0.0).checks if not check.ok]
     assert [check for check in broken if not check.warning] == []
 
 
+@pytest.mark.sqlite_only("on a server there are fewer cases, by the next test")
 @pytest.mark.parametrize("case", list(cases(MANAGED, "manage")), ids=str)
 def test_a_kill_around_what_is_done_by_hand_leaves_nothing_half_done(
-    case: Case, nursery: Nursery, database: Callable[[int], Path], tmp_path: Path
+    case: Case, nursery: Nursery, database: Callable[[int], Place], tmp_path: Path
 ) -> None:
-    path = database(0)
-    child = nursery.start("manage", db=str(path), failpoint=f"{case.name}:{case.count}", count=ROUNDS)
+    check_kill_around_managing(case, nursery, database, tmp_path)
+
+
+@on_a_server
+@pytest.mark.parametrize("case", list(cases(MANAGED, "manage", few)), ids=str)
+def test_a_client_that_is_killed_around_what_is_done_by_hand_leaves_nothing_half_done(
+    case: Case, nursery: Nursery, database: Callable[[int], Place], tmp_path: Path
+) -> None:
+    check_kill_around_managing(case, nursery, database, tmp_path)
+
+
+def check_kill_around_managing(case: Case, nursery: Nursery, database: Callable[[int], Place], tmp_path: Path) -> None:
+    place = database(0)
+    child = nursery.start("manage", db=str(place), failpoint=f"{case.name}:{case.count}", count=ROUNDS)
     check_it_happened(child, nursery.reap(child), case)
-    left = copied(path, tmp_path / "left")
+    left = as_left(place, tmp_path / "left")
     check_whole(left)
     names = {name for (name,) in rows(left, "select session_id from sessions")}
     assert {name for (name,) in child.notes("numbered")} <= names
-    nursery.run("manage", db=str(path), count=1)
-    assert len(rows(path, "select 1 from sessions")) == len(names) + 1
-    broken = [check for check in diagnose(settings_for(str(path)), stuck_seconds=0.0).checks if not check.ok]
+    nursery.run("manage", db=str(place), count=1)
+    assert len(rows(place, "select 1 from sessions")) == len(names) + 1
+    broken = [check for check in diagnose(settings_for(str(place)), stuck_seconds=0.0).checks if not check.ok]
     assert [check for check in broken if not check.warning] == []
 
 
-def log_of(path: Path) -> dict[int, str | None]:
+def log_of(place: Place) -> dict[int, str | None]:
     """What each message says; None for a tombstone."""
-    found = rows(path, "select seq, content, deleted from messages order by seq")
+    found = rows(place, "select seq, content, deleted from messages order by seq")
     return {seq: None if deleted else content for seq, content, deleted in found}
 
 
-def check_changes(left: Path, child: Child) -> dict[int, str | None]:
+def check_changes(left: Place, child: Child) -> dict[int, str | None]:
     """Each message says what was acknowledged last, or what was under way; every earlier version is kept."""
     log = log_of(left)
     acked = {seq: [text_of(seq)] for seq in child.acked}

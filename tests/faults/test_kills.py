@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from tests.faults.failpoint_names import failpoints
 from tests.faults.laws import NOT_DUE, check_covered, check_kept, check_settled, log_of, served_by
-from tests.faults.nursery import Child, Nursery, copied
+from tests.faults.nursery import Child, Nursery
+from tests.faults.places import Place, as_left, few, on_a_server
 from tests.faults.programs import BACKLOG, LEASE
 
 pytestmark = pytest.mark.faults
@@ -78,30 +79,44 @@ class Case:
         return f"{self.name}-{self.count}-{self.program}-{self.model}"
 
 
-def cases() -> Iterator[Case]:
+def cases(choose: Callable[[Sequence[int]], Sequence[int]] = tuple) -> Iterator[Case]:
     for name in sorted(set(failpoints()) - ELSEWHERE):
         for program, model, counts in PLAN.get(name, (("no case", "", (0,)),)):
-            for count in counts:
+            for count in choose(counts):
                 yield Case(name=name, count=count, program=program, model=model)
 
 
+@pytest.mark.sqlite_only("on a server there are fewer cases, by the next test")
 @pytest.mark.parametrize("case", list(cases()), ids=str)
 def test_a_kill_at_a_failpoint_loses_nothing_and_is_recovered_from_in_time(
-    case: Case, nursery: Nursery, database: Callable[[int], Path], tmp_path: Path
+    case: Case, nursery: Nursery, database: Callable[[int], Place], tmp_path: Path
 ) -> None:
+    check_kill_and_recovery(case, nursery, database, tmp_path)
+
+
+@on_a_server
+@pytest.mark.parametrize("case", list(cases(few)), ids=str)
+def test_a_client_that_is_killed_at_a_failpoint_loses_nothing_and_is_recovered_from_in_time(
+    case: Case, nursery: Nursery, database: Callable[[int], Place], tmp_path: Path
+) -> None:
+    """The server goes on: it rolls back what its client had not committed, and keeps what it had."""
+    check_kill_and_recovery(case, nursery, database, tmp_path)
+
+
+def check_kill_and_recovery(case: Case, nursery: Nursery, database: Callable[[int], Place], tmp_path: Path) -> None:
     assert case.program in BEFORE, f"{case.name} is a new failpoint: say in PLAN how to reach it"
-    path = database(BEFORE[case.program])
+    place = database(BEFORE[case.program])
     child = nursery.start(
-        case.program, db=str(path), failpoint=f"{case.name}:{case.count}", model=case.model, count=BACKLOG
+        case.program, db=str(place), failpoint=f"{case.name}:{case.count}", model=case.model, count=BACKLOG
     )
     code = nursery.reap(child)
     died = time.monotonic()
     check_it_happened(child, code, case)
-    head = check_left(case, child, copied(path, tmp_path / "left"))
+    head = check_left(case, child, as_left(place, tmp_path / "left"))
     back = case.model != "failing" or case.count != 3
     again = nursery.run(
         "recover",
-        db=str(path),
+        db=str(place),
         died=died,
         head=head + unwritten(case, child, head),
         unanswered=child.unanswered if case.program == "library" else [],
@@ -114,9 +129,9 @@ def test_a_kill_at_a_failpoint_loses_nothing_and_is_recovered_from_in_time(
     ((verbatim,),) = again.notes("verbatim")
     assert int(verbatim) <= NOT_DUE, "I9: what was due at the death was forgotten"
     assert again.notes("finished") == [["True"]]
-    check_settled(path, honest=back)
+    check_settled(place, honest=back)
     assert all(again.acked[number] == number for number in child.unanswered), "I14: a retry took another place"
-    check_covered(served_by(again), head=len(log_of(path)), honest=back)
+    check_covered(served_by(again), head=len(log_of(place)), honest=back)
 
 
 def check_it_happened(child: Child, code: int | None, case: Case) -> None:
@@ -126,7 +141,7 @@ def check_it_happened(child: Child, code: int | None, case: Case) -> None:
     assert reached == [[case.name]] * case.count
 
 
-def check_left(case: Case, child: Child, left: Path) -> int:
+def check_left(case: Case, child: Child, left: Place) -> int:
     """What lies on the disk after the death; how many messages."""
     if case.program == "wipe":
         cycle = [note for note in child.notes() if note[0] != "reached"]

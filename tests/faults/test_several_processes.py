@@ -12,7 +12,10 @@ from tests.faults.laws import check_sound, check_whole, log_of
 from tests.faults.nursery import Nursery
 from tests.faults.programs import text_of
 
-pytestmark = pytest.mark.faults
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.sqlite_only("who gets its lock next is decided by SQLite; a server has many writers"),
+]
 
 WRITERS = 4
 SECONDS = 10.0

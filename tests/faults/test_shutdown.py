@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 from tests.faults.laws import check_sound, check_whole, log_of
-from tests.faults.nursery import Child, Nursery, rows
+from tests.faults.nursery import Child, Nursery
+from tests.faults.places import rows
 
 from anaphora.testing.faults import Fault, SlowDrip, Timeout
 from anaphora.testing.model_server import ScriptedModelServer

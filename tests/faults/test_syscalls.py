@@ -11,11 +11,15 @@ from pathlib import Path
 
 import pytest
 from tests.faults.laws import check_covered, check_kept, check_settled, check_sound, check_whole, log_of, served_by
-from tests.faults.nursery import Child, Nursery, copied
+from tests.faults.nursery import Child, Nursery
+from tests.faults.places import as_left
 from tests.faults.programs import text_of
 from tests.faults.tracing import CUT, REMOVE, SYNC, WRITE, traced
 
-pytestmark = pytest.mark.faults
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.sqlite_only("it is its own calls that write its file; those of a server are not ours"),
+]
 
 CALLS = (WRITE, SYNC, CUT, REMOVE)
 #: what a process would write that is not killed
@@ -54,7 +58,7 @@ class File:
 
     def check(self, child: Child) -> None:
         """What it left is whole: all that was acknowledged, and at most the one message under way (I7)."""
-        left = copied(self.path, self.folder / f"left{self.lives}")
+        left = as_left(self.path, self.folder / f"left{self.lives}")
         check_whole(left)
         log = log_of(left)
         assert log == [text_of(number) for number in range(len(log))]
@@ -68,7 +72,7 @@ class File:
 
     def check_wiped(self, child: Child) -> None:
         """The same, where a reset under way has taken all or nothing."""
-        left = copied(self.path, self.folder / f"left{self.lives}")
+        left = as_left(self.path, self.folder / f"left{self.lives}")
         check_whole(left)
         log = log_of(left)
         assert log == [text_of(number) for number in range(len(log))]

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from tests.faults import change_programs, commands, crowds, hosts, programs, writers
+from tests.faults import change_programs, commands, crowds, hosts, persisting, programs, writers
 from tests.faults.programs import Told
 
 PROGRAMS: Mapping[str, Callable[[Told], Any]] = {
     name: program
-    for module in (change_programs, commands, crowds, hosts, programs, writers)
+    for module in (change_programs, commands, crowds, hosts, persisting, programs, writers)
     for name, program in module.PROGRAMS.items()
 }
 #: what would otherwise be imported in every child
@@ -41,7 +41,10 @@ _LATE = (
     "uvicorn.loops.auto",
     "uvicorn.protocols.http.auto",
     "anyio._backends._asyncio",
+    "anaphora.storage.postgres.store",
+    "anaphora.storage.postgres.upkeep",
     "anaphora.storage.migrations.run",
+    "sqlalchemy.dialects.postgresql.asyncpg",
     "sqlalchemy.dialects.sqlite",
 )
 

@@ -46,6 +46,7 @@ PUBLIC = {
         "ModelRefused",
         "ModelUnavailable",
         "NotFound",
+        "CommitUnknown",
         "StoreBusy",
         "StoreClosed",
         "StoreError",

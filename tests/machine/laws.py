@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
-from datetime import datetime
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-import sqlalchemy.dialects.sqlite
+from tests.databases.sql import Sql
 from tests.machine.said import Log, spoken_of
 from tests.machine.subjects import BYSTANDER, KEY
 
@@ -29,7 +26,6 @@ _TABLES = (
     "head_moves",
     "summary_states",
     "jobs",
-    "message_docs",
 )
 #: the rows of the session that the machine talks in
 _VIEWS = {
@@ -39,61 +35,54 @@ _VIEWS = {
     "readers": "heads",
     "moves": "head_moves",
     "work": "jobs",
-    "docs": "message_docs",
 }
 
 
-def stored(at: datetime) -> str:
-    """A time as it stands in the file: text that sorts."""
-    return at.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
-
-
 class Database:
-    """A connection of our own to the file, which only reads."""
+    """A connection of our own, which only reads."""
 
-    def __init__(self, path: Path) -> None:
-        self._connection = sqlite3.connect(path, isolation_level=None)
-        for view, table in _VIEWS.items():
-            self._connection.execute(
-                f"create temp view {view} as select t.* from {table} t join sessions s"  # noqa: S608 - our own names
-                f" on s.id = t.session_uid where s.session_id = '{KEY.session}'"
-            )
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+        self.rows, self.state = sql.rows, sql.state
+        self._tables = (*_TABLES, sql.index)
         self.bystander = self._of_bystander()
-
-    def rows(self, query: str, *values: Any) -> list[Any]:
-        return self._connection.execute(query, values).fetchall()
 
     def one(self, query: str, *values: Any) -> Any:
         """The first column of the first row, if there is one."""
-        found = self._connection.execute(query, values).fetchone()
-        return found[0] if found else None
-
-    def state(self) -> int:
-        """A number that changes when anybody writes."""
-        return int(self.one("pragma data_version"))
+        found = self.rows(query, *values)
+        return found[0][0] if found else None
 
     def dump(self) -> dict[str, list[Any]]:
-        """Everything that is stored, but for the full-text index."""
-        return {table: self.rows(f"select * from {table} order by rowid") for table in _TABLES}  # noqa: S608
+        """Everything that is stored, but for the full-text index itself."""
+        return self._sql.contents(self._tables)
+
+    def what_the_doctor_finds(self) -> list[str]:
+        """What is wrong, if the doctor is right."""
+        return [what for what, query in doctors_questions(self._sql.dialect) if self.rows(query)]
 
     def bystander_is_untouched(self) -> bool:
         """Nothing that happened in the session changed another one."""
         return self._of_bystander() == self.bystander
 
-    def close(self) -> None:
-        self._connection.close()
-
     def _of_bystander(self) -> list[Any]:
         uid = self.one("select id from sessions where session_id = ?", BYSTANDER.session)
-        tables = ("messages", "message_docs", "receipts")
+        tables = ("messages", self._sql.index, "receipts")
         found = [self.rows(f"select * from {table} where session_uid = ?", uid) for table in tables]  # noqa: S608
-        return [*found, self.rows("select * from sessions where id = ?", uid)]
+        return [*map(sorted, found), self.rows("select * from sessions where id = ?", uid)]
+
+
+def look_at_the_session(sql: Sql) -> None:
+    """From now on there are views of what belongs to the session that the machine talks in."""
+    for view, table in {**_VIEWS, "docs": sql.index}.items():
+        sql.change(
+            f"create temp view {view} as select t.* from {table} t join sessions s"  # noqa: S608 - our own names
+            f" on s.id = t.session_uid where s.session_id = '{KEY.session}'"
+        )
 
 
 @cache
-def doctors_questions() -> tuple[tuple[str, str], ...]:
+def doctors_questions(dialect: sa.Dialect) -> tuple[tuple[str, str], ...]:
     """What the doctor asks a database, as plain SQL: what would be wrong, and the question whose answers are so."""
-    dialect = sa.dialects.sqlite.dialect()
     return tuple(
         (f"{law.id}: {what}", str(query.compile(dialect=dialect, compile_kwargs={"literal_binds": True})))
         for law in laws()

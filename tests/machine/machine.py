@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
+from contextlib import ExitStack
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from tests.machine.laws import Database, Laws, doctors_questions
+from tests.machine.grounds import ground
+from tests.machine.laws import Database, Laws
 from tests.machine.said import Log
 from tests.machine.subjects import FAULTS, Anaphora, Subject
 
@@ -104,28 +103,25 @@ class Driven(CoverageMachine):
         return {what for what in cls.wanted if not cls.seen[what]}
 
     def make(self) -> Anaphora:
-        self.folder = Path(tempfile.mkdtemp(prefix="anaphora-machine-"))
-        subject = Anaphora(self.folder, with_model=self.with_model, **self.options)
-        self.database = Database(subject.path)
+        self.opened = ExitStack()
+        db, sql = self.opened.enter_context(ground())
+        self.database = Database(sql)
         self.laws = Laws(self.database)
-        return subject
+        return Anaphora(db, with_model=self.with_model, **self.options)
 
     def teardown(self) -> None:
         failing = sys.exc_info()[0] is not None
-        try:
-            if hasattr(self, "subject") and not failing:
-                self.at_the_end()
-        finally:
-            if hasattr(self, "subject"):
-                self.database.close()
-            super().teardown()
-            if hasattr(self, "subject"):
-                shutil.rmtree(self.folder, ignore_errors=True)
+        with getattr(self, "opened", ExitStack()):
+            try:
+                if hasattr(self, "subject") and not failing:
+                    self.at_the_end()
+            finally:
+                super().teardown()
 
     def at_the_end(self) -> None:
         """What need not be looked at after each step."""
         assert self.database.bystander_is_untouched(), "I11: another session was changed"
-        broken = [what for what, query in doctors_questions() if self.database.rows(query)]
+        broken = self.database.what_the_doctor_finds()
         assert not broken, f"the doctor found {broken}"
         if self.log.head % 16 == 5:  # a whole examination takes as long as all the rest of a run
             found = diagnose(self.subject.settings, stuck_seconds=1e9, clock=self.subject.clock)

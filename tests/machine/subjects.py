@@ -7,8 +7,6 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from tests.machine.said import Log, messages
@@ -109,7 +107,7 @@ class Slow:
 
 
 class Anaphora:
-    """A real SQLite file, a scripted model, a clock that tests own; workers are claims that may be left lying.
+    """A real database, a scripted model, a clock that tests own; workers are claims that may be left lying.
 
     Attributes:
         log: what was really said.
@@ -117,14 +115,12 @@ class Anaphora:
 
     """
 
-    def __init__(self, folder: Path, *, with_model: bool = True, **options: Any) -> None:
-        self.path = folder / "memory.db"
-        self.path.write_bytes(_fresh_file())
+    def __init__(self, db: str, *, with_model: bool = True, **options: Any) -> None:
         self.clock = FakeClock()
         self.randomness = SeededRandom(1)
         self.chat = Moody(self._pause) if with_model else None
         self.loop = asyncio.new_event_loop()
-        self.settings = _settings(json.dumps(options, sort_keys=True)).model_copy(update={"db": str(self.path)})
+        self.settings = _settings(json.dumps(options, sort_keys=True)).model_copy(update={"db": db})
         self.meanwhile: Callable[[], Awaitable[None]] | None = None
         self.forget()
         self.open()
@@ -249,16 +245,8 @@ def _settings(options: str) -> Settings:
     return Settings(**{**base, **json.loads(options)})
 
 
-@cache
-def _fresh_file() -> bytes:
-    """A database with nothing but the bystander's session in it."""
-
-    async def make(path: Path) -> None:
-        given = Overrides(clock=FakeClock(), randomness=SeededRandom(0), counter=Words())
-        async with open_services(_settings("{}").model_copy(update={"db": str(path)}), given) as services:
-            await services.ingest.append(BYSTANDER, [new_message("user", f"aside {n}") for n in range(3)])
-
-    with TemporaryDirectory(prefix="anaphora-machine-") as folder:
-        path = Path(folder) / "memory.db"
-        asyncio.run(make(path))
-        return path.read_bytes()
+async def begin(db: str) -> None:
+    """Make a database with nothing but the bystander's session in it."""
+    given = Overrides(clock=FakeClock(), randomness=SeededRandom(0), counter=Words())
+    async with open_services(_settings("{}").model_copy(update={"db": db}), given) as services:
+        await services.ingest.append(BYSTANDER, [new_message("user", f"aside {n}") for n in range(3)])

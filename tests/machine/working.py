@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 from tests.machine.editing import Editing
-from tests.machine.laws import stored
 from tests.machine.machine import MODES, PLACES
 from tests.machine.past import Past
 from tests.machine.subjects import KEY, fence_of
@@ -203,7 +203,7 @@ class Working(Editing, Past):
             " ((state = 'queued' and (run_at <= ? or updated_at > ?))"
             " or (state = 'running' and (lease_until <= ? or lease_until > ?)))",
             self.with_model,
-            *map(stored, times),
+            *times,
         )
         return bool(found)
 
@@ -235,9 +235,7 @@ class Working(Editing, Past):
                 await self.subject.clock.advance(LONG)
                 await self.subject.worker("other").step()
                 # while nobody has taken the job, the result is as good as ever
-                return bool(
-                    self.database.rows("select 1 from work where id = ? and attempt > ?", job.id.hex, job.attempt)
-                )
+                return bool(self.database.rows("select 1 from work where id = ? and attempt > ?", job.id, job.attempt))
             case "append":
                 await self.subject.appended(("user", "assistant"))
             case "rebuild":
@@ -250,7 +248,7 @@ class Working(Editing, Past):
 
     def _was_read(self, job: Job, seq: int) -> bool:
         """Whether the claim read the message itself, or carries points on that speak of it."""
-        start = self.database.one("select start from work where id = ?", job.id.hex)
+        start = self.database.one("select start from work where id = ?", job.id)
         if start <= seq < self._stop_of(job):
             return True
         reader = "rebuild:%" if job.kind is JobKind.REBUILD else "live:%"
@@ -261,7 +259,7 @@ class Working(Editing, Past):
 
     def _stop_of(self, job: Job) -> int:
         """Where the messages end that the claim reads."""
-        return int(self.database.one("select stop from work where id = ?", job.id.hex))
+        return int(self.database.one("select stop from work where id = ?", job.id))
 
     def _work_it_all_off(self, pause: float) -> None:
         for attempt in range(60):
@@ -275,7 +273,7 @@ class Working(Editing, Past):
                 return
         raise AssertionError(f"I9: still live after days of a working model: {self._live()}")
 
-    def _live(self) -> list[object]:
+    def _live(self) -> Sequence[object]:
         """What could be done, now or later."""
         return self.database.rows(
             "select kind, state, attempt, reason from work where state in ('queued', 'running')"

@@ -31,7 +31,9 @@ _SELECT = sa.select(*JOB_COLUMNS).join(sessions, _SESSION)
 _INSERT = insert_if_absent(jobs)
 _THIS = (jobs.c.tenant_id == sa.bindparam("b_tenant"), jobs.c.id == sa.bindparam("b_id"))
 _GET = _SELECT.where(*_THIS)
-#: the live jobs of sessions, locked: who wants to claim a queued one waits until our messages are there to be seen
+#: locked, unless somebody else has: who wants to claim it does not wait for them, there may be other jobs
+_NOT_HELD = sa.select(jobs.c.id).where(*_THIS).with_for_update(skip_locked=True)
+#: the live jobs of sessions, locked: nobody claims a queued one before our messages are there to be seen
 _LIVE_OF = by_keys(
     (jobs.c.tenant_id, jobs.c.session_uid, jobs.c.state, jobs.c.rearm),
     (jobs.c.tenant_id, jobs.c.session_uid, jobs.c.kind),
@@ -119,6 +121,7 @@ class SqlJobs:
 
     def __init__(self, connection: sa.Connection, policy: AppendPolicy, effects: Effects, *, writing: bool) -> None:
         self._holds = _HOLDS_LOCKED if writing else _HOLDS
+        self._locks = writing
         self._connection = connection
         self._run = connection.execute
         self._policy = policy
@@ -220,6 +223,8 @@ class SqlJobs:
         """Take the lease and count the attempt; None if somebody else was faster."""
         until = now + timedelta(seconds=lease_seconds)
         this = {"b_tenant": tenant, "b_id": job_id}
+        if self._locks and self._run(_NOT_HELD, this).first() is None:
+            return None
         claimed = self._run(_CLAIM, {**this, "owner": owner, "until": until, **_lease(now, lease_seconds)}).rowcount
         if not claimed:
             return None

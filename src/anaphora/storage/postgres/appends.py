@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from anaphora.domain.messages import Receipt
-from anaphora.errors import StoreBusy
+from anaphora.errors import CommitUnknown, StoreBusy
 from anaphora.ports.rows import Append
 from anaphora.storage.outcome import Outcome
 
@@ -68,13 +68,13 @@ class Appends:
             del self._queues[tenant]
 
     async def _write(self, tenant: str, batch: Sequence[_Waiting]) -> None:
-        """All of them together; if that fails, each alone, so that one cannot fail the others."""
+        """All of them together; if nothing was written, each alone, so that one cannot fail the others."""
         whole = Outcome()
         with whole:
             whole.value = await self.commit(tenant, [waiting.append for waiting in batch])
         if whole.error is None:
             _tell(batch, whole.value)
-        elif len(batch) == 1 or isinstance(whole.error, StoreBusy):
+        elif len(batch) == 1 or isinstance(whole.error, StoreBusy | CommitUnknown):
             _tell(batch, [whole.error] * len(batch))
         else:
             for waiting in batch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,8 @@ class Connector:
 def _note_failure(context: sa.ExceptionContext) -> None:
     """PostgreSQL answers the commit of a transaction in which a statement failed with no error: with a rollback."""
     if context.connection is not None:
-        context.connection.info[FAILED] = True
+        with suppress(NotImplementedError):  # the one on which a dialect gets to know its server has no notes
+            context.connection.info[FAILED] = True
 
 
 async def user_may_see_everything(connection: Any) -> bool:  # noqa: ANN401 - asyncpg has no types

@@ -66,6 +66,8 @@ def translated() -> Iterator[None]:
         raise StoreBusy(
             "all connections to the PostgreSQL server are in use: try again, or use a larger pool"
         ) from error
+    except sa.exc.ResourceClosedError as error:  # a connection that ended before anybody had it
+        raise TryAgain(StoreError(f"{_GONE} ({type(error).__name__})")) from None
     except sa.exc.StatementError as error:
         if isinstance(error.orig, AnaphoraError):
             raise error.orig from None

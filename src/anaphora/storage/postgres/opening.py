@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from anaphora.errors import StoreError, StoreTooNew
 from anaphora.storage import migrations
-from anaphora.storage.postgres.engine import ROLE, user_may_see_everything
+from anaphora.storage.postgres.engine import FOR_SCOPE, ROLE, user_may_see_everything
 from anaphora.storage.postgres.errors import TryAgain, translated
 from anaphora.storage.secret import make_secret, secret_in
 
@@ -79,8 +79,11 @@ def _prepared(
     if not ready:
         connection.execute(_ALONE)
         if not _is_newest(connection, connector):
+            # whoever owns the tables is bound by their policies, and a migration reads the rows of all tenants
+            connection.execute(FOR_SCOPE, {"scope": "all"})
             # Alembic takes longer to load than everything else together, and is needed once a version
             importlib.import_module("anaphora.storage.migrations.run").upgrade(connection)
+            connection.execute(FOR_SCOPE, {"scope": ""})
         if everything:
             _give_rights(connection)
     secret = secret_in(connection)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import sqlalchemy as sa
 
-from anaphora.errors import StoreError
+from anaphora.errors import CommitUnknown, StoreError
 from anaphora.storage.postgres.engine import FAILED, FOR_SCOPE, FOR_TENANT, FOR_WRITING
 from anaphora.storage.postgres.errors import TryAgain, translated
 
@@ -31,7 +31,13 @@ _PAUSE = 0.1
 #: seconds within which a server that restarts should be back to say what became of a commit
 _COMMIT_KNOWN_WITHIN = 30.0
 _SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+#: a number of its own first: the status of one that was never given is an error
+_OWN_NUMBER = sa.text("SELECT pg_current_xact_id()::text")
 _STATUS = sa.text("SELECT pg_xact_status(CAST(CAST(:xid AS text) AS xid8))")
+#: another one after every start and after every recovery: a crash forgets numbers, and they are given again
+_LIFE = sa.text("SELECT concat(pg_postmaster_start_time(), (SELECT stats_reset FROM pg_stat_wal))")
+#: stands in the notes of a connection: in which life of the server it was made
+_LIVED = "anaphora_life"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,49 +77,79 @@ class Transactions:
         await asyncio.sleep(_PAUSE * (1 + self.randomness(1)[0]) / 256)
 
     async def _look(self, introduce: sa.TextClause, who: dict[str, str], work: Callable[[sa.Connection], T]) -> T:
+
+        def whole(connection: sa.Connection) -> T:
+            with connection.begin():
+                connection.execute(introduce, who)
+                return work(connection)
+
         with translated():
             async with self.engine.connect() as connection:
                 await connection.execution_options(**_SNAPSHOT)
-                async with connection.begin():
-                    await connection.execute(introduce, who)
-                    return await connection.run_sync(work)
+                return await connection.run_sync(whole)
 
     async def _write(self, tenant: str, work: Callable[[sa.Connection], T], before_commit: Callable[[T], None]) -> T:
-        xid = ""
+        at_commit: list[tuple[str, str, T]] = []
+
+        def whole(connection: sa.Connection) -> T:
+            with connection.begin() as transaction:
+                number = str(connection.execute(FOR_WRITING, {"tenant": tenant}).one()[1])
+                life = _life(connection)
+                result = _sound(connection, work)
+                before_commit(result)
+                at_commit.append((number, life, result))
+                transaction.commit()
+                return result
+
         try:
             with translated():
-                async with self.engine.connect() as connection, connection.begin() as transaction:
-                    introduced = await connection.execute(FOR_WRITING, {"tenant": tenant})
-                    number = str(introduced.one()[1])
-                    result = await connection.run_sync(_sound, work)
-                    before_commit(result)
-                    xid = number
-                    await transaction.commit()
-                    return result
+                async with self.engine.connect() as connection:
+                    return await connection.run_sync(whole)
         except TryAgain as again:
-            if xid and await self._was_committed(xid, again):
-                return result
+            for number, life, result in at_commit:
+                if await self._was_committed(number, life, again):
+                    return result
             raise
 
-    async def _was_committed(self, xid: str, again: TryAgain) -> bool:
-        """What became of a transaction whose commit was not answered; its connection is gone."""
+    async def _was_committed(self, number: str, life: str, again: TryAgain) -> bool:
+        """What became of a transaction whose commit was not answered; its connection is gone.
+
+        A server that crashed may have forgotten the transaction and given its number to another one: in another life
+        of the server it proves nothing that a number was committed.
+        """
         deadline = time.monotonic() + _COMMIT_KNOWN_WITHIN
         while time.monotonic() < deadline:
             try:
                 with translated():
                     async with self.engine.connect() as connection:
-                        status = (await connection.execute(_STATUS, {"xid": xid})).scalar_one()
+                        status, same = await connection.run_sync(_fate, number, life)
             except TryAgain:
                 await self._pause()
                 continue
-            if status == "committed":
+            if status == "committed" and same:
                 return True
+            if status == "committed":
+                break
             if status == "aborted":
                 return False
             await self._pause()
-        raise StoreError(
+        raise CommitUnknown(
             f"{again.error}; whether the last write was done is not known: repeat it with the same idempotency key"
         )
+
+
+def _life(connection: sa.Connection) -> str:
+    """Which life of the server this is, asked once a connection: no connection outlives a crash."""
+    if _LIVED not in connection.info:
+        connection.info[_LIVED] = str(connection.execute(_LIFE).scalar_one())
+    return str(connection.info[_LIVED])
+
+
+def _fate(connection: sa.Connection, number: str, life: str) -> tuple[str | None, bool]:
+    """The status of the transaction with this number, and whether this is still the life that it belongs to."""
+    if int(connection.execute(_OWN_NUMBER).scalar_one()) <= int(number):
+        return "aborted", False
+    return connection.execute(_STATUS, {"xid": number}).scalar_one(), _life(connection) == life
 
 
 def _sound(connection: sa.Connection, work: Callable[[sa.Connection], T]) -> T:
