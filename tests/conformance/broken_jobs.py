@@ -211,10 +211,10 @@ class KnowsNoOlderClock(Broken):
     """A lease that is longer than its own, by however little, is from the future."""
 
     def jobs_claim(self, unit: Unit, tenant: str, job_id: UUID, *, now: datetime, **how: Any) -> Job | None:
-        (held,) = [job for job in unit.jobs.list(tenant) if job.id == job_id] or [None]
         longest = now + timedelta(seconds=how["lease_seconds"])
-        if held is not None and held.lease_until is not None and held.lease_until > longest:
-            now = held.lease_until
+        for held in unit.jobs.list(tenant):
+            if held.id == job_id and held.lease_until is not None and held.lease_until > longest:
+                now = held.lease_until
         return unit.jobs.claim(tenant, job_id, now=now, **how)
 
 

@@ -226,6 +226,8 @@ class ScriptedModelServer:
         more = True
         while more:
             message = await receive()
+            if message["type"] == "http.disconnect":  # whoever asked left while asking
+                return
             body += message.get("body", b"")
             more = message.get("more_body", False)
         route = (scope["method"], scope["path"])

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from tests.databases.postgres import database_of, opened
 
+from anaphora.bootstrap.system import system_randomness
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.vectors import Space
 from anaphora.ports.rows import PassageVector
@@ -27,7 +28,7 @@ from anaphora.storage.postgres.upkeep import upgrade
 from anaphora.storage.postgres.vectors import PREPARE, PgVectors, nearest, nearest_exactly
 from anaphora.storage.scope import Scope
 from anaphora.storage.vectors import OUTLIVED
-from anaphora.testing.conformance.store_laws.tools import append, key_of, row_of, system_randomness
+from anaphora.testing.conformance.store_laws.tools import append, key_of, row_of
 
 pytestmark = pytest.mark.anyio
 
@@ -100,7 +101,7 @@ def _scope(user: str) -> Scope:
 def _run(connection: sa.Connection, query: sa.Select[Any], prefix: str = "") -> Sequence[Sequence[Any]]:
     """The rows of the query, or of what is put before it, planned as searches are."""
     connection.execute(PREPARE)
-    compiled = query.compile(dialect=postgresql.dialect(paramstyle="named"))
+    compiled = query.compile(dialect=postgresql.dialect(paramstyle="named"))  # type: ignore[no-untyped-call] # SQLAlchemy's
     kinds = {"vector": postgresql.ARRAY(sa.REAL)}
     plain = re.sub(r"::\w+(\[\])?", "", str(compiled))  # types are given below
     text = sa.text(f"{prefix} {plain}").bindparams(
