@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.conformance import report
 
 from anaphora.testing import conformance
 from anaphora.testing.conformance import memory_laws, store_laws
@@ -26,6 +27,8 @@ from anaphora.testing.conformance.store import StoreConformance
 #: what a law must not know: how a store or a memory is built
 FORBIDDEN = ("anaphora.storage", "anaphora.services", "anaphora.worker", "sqlalchemy", "sqlite3", "tests")
 SUITES = [StoreConformance, MemoryConformance]
+#: what `make conformance` wrote last
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "conformance.md"
 
 
 def modules(package: ModuleType) -> Iterator[ModuleType]:
@@ -157,3 +160,13 @@ def test_the_doubles_can_be_used_without_pytest() -> None:
     run = subprocess.run([sys.executable, "-c", WITHOUT_PYTEST], capture_output=True, text=True, timeout=60, check=True)
     assert run.stdout == "needs pytest\n"
     assert conformance.__doc__
+
+
+def test_the_page_has_every_law_and_says_that_it_is_kept_on_every_database() -> None:
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    shown = {cells[0]: cells[1:] for cells in (re.split(r" *\| *", line.strip("| ")) for line in lines)}
+    for suite, (_, databases) in report.SUITES.items():
+        for law in report.laws_of(suite):
+            verdicts = shown.get(report.plain(law), [])
+            assert len(verdicts) == len(databases), f"{law}: run `make conformance`"
+            assert all(verdict.split(" ")[0] == "kept" for verdict in verdicts), law

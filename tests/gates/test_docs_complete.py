@@ -89,7 +89,7 @@ def of_model(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tup
 
 def shown_default(field: FieldInfo) -> str:
     """The default as the page writes it: JSON without quotation marks, or a dash for none."""
-    default = field.get_default(call_default_factory=False)
+    default = None if field.default_factory else field.get_default(call_default_factory=False)
     return "-" if default is None else default if isinstance(default, str) else json.dumps(default)
 
 

@@ -49,7 +49,10 @@ def test_a_test_that_leaves_this_machine_fails_even_when_the_error_is_caught(tmp
     shutil.copy(CONFTEST, tmp_path / "conftest.py")
     (tmp_path / "test_offenders.py").write_text(OFFENDERS, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir=.", "."]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    environment = {**os.environ, "PYTHONPATH": str(CONFTEST.parents[1])}  # where its plugins are
+    run = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
     lines = run.stdout.splitlines()
     named = {line.split("::")[1].split(" ")[0] for line in lines if line.startswith("ERROR ")}
     assert named == {"test_connects", "test_sends", "test_asks_for_a_name", "test_connects_in_a_thread"}, run.stdout
