@@ -36,7 +36,7 @@ async def signal_of(told: Told, word: str) -> None:
 
 
 async def populate(told: Told) -> None:
-    """Sessions `s0`, `s1`, and so on, with `head` messages each."""
+    """Sessions `s0`, `s1`, and so on, with `head` messages each; behind those of earlier writers."""
     async with memory_of(told, worker=False) as memory, anyio.create_task_group() as group:
 
         async def fill(chat: Session) -> None:
@@ -44,7 +44,7 @@ async def populate(told: Told) -> None:
                 await chat.add("assistant" if number % 2 else "user", text_of(number))
 
         for session in range(told.count):
-            group.start_soon(fill, memory.session(user="u", session=f"s{session}"))
+            group.start_soon(fill, memory.session(user="u", session=f"s{told.writer * told.count + session}"))
 
 
 async def burst(told: Told) -> None:

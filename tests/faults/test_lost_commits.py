@@ -63,7 +63,7 @@ def test_a_commit_that_died_with_its_server_is_done_or_refused_and_never_said_to
             sql.rows("select pg_current_xact_id()::text")
     gate.touch()
     assert nursery.reap(child, timeout=60) == 0, child.errors()
-    assert [kind for kind, *_ in child.notes("refused")] in ([], ["StoreError"])
+    assert [kind for kind, *_ in child.notes("refused")] in ([], ["CommitUnknown"])
     assert check_kept(place, acked=child.acked, unanswered=[]) == MESSAGES
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ def paused(nursery: Nursery, place: Place, gate: Path, model: str) -> Child:
     """A worker that stands still in its model call, and whose answer is there when it goes on."""
     late = nursery.start("one_job", db=str(place), model=model, gate=str(gate))
     late.wait_for("asked")
-    late.signal(signal.SIGSTOP)
+    stop_between_writes(late, place)
     time.sleep(LEASE)
     gate.touch()
     return late
@@ -104,6 +106,27 @@ def test_a_worker_that_slept_within_its_lease_keeps_its_job(
     assert rows(place, "select state, attempt from jobs order by created_at")[0] == ("done", 1)
 
 
+def stop_between_writes(late: Child, place: Place) -> None:
+    """Stopped in the middle of a heartbeat, it would hold the file for as long as it sleeps."""
+    late.signal(signal.SIGSTOP)
+    time.sleep(0.002)
+    while isinstance(place, Path) and not is_free(place):
+        late.signal(signal.SIGCONT)
+        time.sleep(0.01)
+        late.signal(signal.SIGSTOP)
+
+
+def is_free(path: Path) -> bool:
+    """Whether somebody could write into the file."""
+    with closing(sqlite3.connect(path, timeout=0.5, isolation_level=None)) as connection:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return False
+        connection.execute("ROLLBACK")
+        return True
+
+
 def test_of_many_results_that_come_late_none_changes_anything(
     places: Places,
     nursery: Nursery,
@@ -113,7 +136,6 @@ def test_of_many_results_that_come_late_none_changes_anything(
 ) -> None:
     """Ten workers at a time sleep past their leases, another does their jobs, and then they wake up."""
     place, gate, cycles = new(), tmp_path / "gate", CYCLES[places.kind]
-    nursery.run("populate", db=str(place), count=LATE * cycles, head=MESSAGES)
     told: dict[str, Any] = {"db": str(place), "gate": str(gate), "count": cycles, "lease": NAP[places.kind]}
     # on a server, one that is stopped in the middle of a heartbeat holds the row of its job
     models = ("frozen", "held") if places.kind == SQLITE else ("frozen", "frozen")
@@ -121,10 +143,12 @@ def test_of_many_results_that_come_late_none_changes_anything(
     helper = nursery.start("helper", head=LATE, **told)
     accepted, rounds = 0, 0
     for number in range(cycles):
+        # no more jobs than workers: who finds some taken goes on anywhere among the rest
+        nursery.run("populate", db=str(place), count=LATE, head=MESSAGES, writer=number)
         Path(f"{gate}.go{number}").touch()
         for late in sleepers:
             late.wait_for("asked", count=number + 1)
-            late.signal(signal.SIGSTOP)
+            stop_between_writes(late, place)
         time.sleep(NAP[places.kind])
         Path(f"{gate}.help{number}").touch()
         helper.wait_for("round", count=number + 1)
