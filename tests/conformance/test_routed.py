@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.databases.postgres import database_of
 
 from anaphora.ports.store import Store
@@ -20,6 +21,9 @@ from anaphora.testing.conformance.store import StoreConformance
 
 #: the laws speak of these tenants most: each server has one of them
 PLACEMENT = Placement(servers=("a", "b"), pinned={"t": "a", "t2": "b"})
+
+
+pytestmark = pytest.mark.sharded
 
 
 class TestServers(StoreConformance):

@@ -65,7 +65,8 @@ def unit(connection: sa.Connection) -> SqlUnit:
         (QUEUED, 0, 0, True),
         (QUEUED, 0.001, 0, False),  # it waits, also if it was planned this very moment
         (QUEUED, 1, -1, False),
-        (QUEUED, 1, 0.001, True),  # written in the future: nobody knows how long to wait
+        (QUEUED, 1, LEASE, False),  # written by a clock that is a little ahead
+        (QUEUED, 1, LEASE + 0.001, True),  # written in the future: nobody knows how long to wait
         (DONE, -1, -1, False),
         (DONE, -1, 1, False),
         (FAILED, -1, -1, False),
@@ -88,7 +89,8 @@ def test_a_queued_job_can_be_claimed_from_its_time_on_and_one_that_is_over_never
         (0, True),
         (0.001, False),
         (LEASE, False),
-        (LEASE + 0.001, True),  # no lease reaches so far: its owner's clock ran ahead
+        (2 * LEASE, False),  # taken by a clock that is a little ahead
+        (2 * LEASE + 0.001, True),  # no lease reaches so far: its owner's clock ran ahead
     ],
 )
 def test_a_running_job_can_be_claimed_when_its_lease_is_over_or_longer_than_any(

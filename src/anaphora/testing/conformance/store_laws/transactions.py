@@ -6,6 +6,7 @@ import asyncio
 import threading
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -217,8 +218,13 @@ class TransactionLaws(StoreLaws):
         """I1: in every snapshot log, index, summary and head belong together, however much is written meanwhile."""
         seen: list[Seen] = []
 
+        def enough() -> bool:
+            return min(len({one.row.head for one in seen}), len({one.head for one in seen})) > 3
+
         async def write(store: Store) -> None:
-            for at in range(20):
+            for at in count():
+                if at >= 20 and enough():
+                    break
                 await store.append(append("a word", "another word"))
                 made = summary((0, 2 * at + 2), version=at + 1)
                 await store.write(TENANT, partial(carry_on, made=made))
@@ -230,5 +236,4 @@ class TransactionLaws(StoreLaws):
                     seen.append(await reader.read(TENANT, look))
                     check_whole(seen[-1])
                 await going
-            assert len({one.row.head for one in seen}) > 3, "nothing happened beside the reads"
-            assert len({one.head for one in seen}) > 3, "nothing was summarised beside the reads"
+            assert enough(), "nothing happened beside the reads"
