@@ -45,7 +45,7 @@ demo: $(INSTALLED)
 test: $(INSTALLED)
 	@$(BIN)/anaphora models pull \
 		|| { echo "make: the tests need the local embedder: mend the line above, then run 'make test' again."; exit 1; }
-	$(PYTEST) -n $(WORKERS) -m "not models and not faults and not deep and not sharded and not chaos" $(ARGS)
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not models and not faults and not deep and not sharded and not chaos" $(ARGS)
 
 check: check-lock check-size check-format check-lint check-layers check-types
 

@@ -13,6 +13,7 @@ import tempfile
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -23,8 +24,9 @@ from anaphora.storage.postgres.embedded import Server, embedded
 from anaphora.storage.postgres.store import PostgresStore, open_postgres
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterator, Mapping
 
+_NONE: Mapping[str, str] = MappingProxyType({})
 #: names of databases on a server that others use too
 _PREFIX = f"anaphora_test_{os.getpid()}"
 _TEMPLATE = f"{_PREFIX}_template"
@@ -52,13 +54,13 @@ def embedded_server() -> str:
 
 
 @contextmanager
-def running_server(*, durable: bool) -> Iterator[Server]:
+def running_server(*, durable: bool, settings: Mapping[str, str] = _NONE) -> Iterator[Server]:
     """An embedded server in a new folder, gone at the end."""
     # outside of pytest's folders: on some machines the user who runs the server may not enter them
     with tempfile.TemporaryDirectory(prefix="anaphora-pg-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         folder.chmod(0o755)
-        with embedded(folder / "server", durable=durable) as running:
+        with embedded(folder / "server", durable=durable, settings=settings) as running:
             yield running
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+from tests.forking import Zygote, open_zygote
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +58,7 @@ class Child:
 class Nursery:
     """Forks children from one zygote."""
 
-    def __init__(self, zygote: subprocess.Popen[str], folder: Path) -> None:
+    def __init__(self, zygote: Zygote, folder: Path) -> None:
         self._zygote = zygote
         self._folder = folder
         self._born = 0
@@ -70,12 +67,14 @@ class Nursery:
         """A child that runs a program, at once or when a file appears at `hold`."""
         self._born += 1
         out = self._folder / f"{self._born}.{program}"
-        pid = self._ask({"run": program, "out": str(out), "hold": str(hold) if hold else None, "told": told})
-        return Child(pid=pid, out=out)
+        pid = self._zygote.ask({"run": program, "out": str(out), "hold": str(hold) if hold else None, "told": told})
+        return Child(pid=int(pid or 0), out=out)
 
     def reap(self, child: Child, *, timeout: float = 30.0) -> int | None:
         """Wait for its end: the exit code, negative for a signal; None if it had to be ended."""
-        code: int | None = self._ask({"reap": child.pid, "timeout": timeout})
+        code = self._zygote.ask({"reap": child.pid, "timeout": timeout})
+        if code is None:
+            self._zygote.kill(child.pid)
         return code
 
     def run(self, program: str, **told: Any) -> Child:
@@ -85,19 +84,9 @@ class Nursery:
         assert code == 0, f"{program} ended with {code}: {child.errors()}"
         return child
 
-    def _ask(self, command: dict[str, Any]) -> Any:
-        assert self._zygote.stdin is not None
-        assert self._zygote.stdout is not None
-        self._zygote.stdin.write(json.dumps(command) + "\n")
-        self._zygote.stdin.flush()
-        answer = self._zygote.stdout.readline()
-        assert answer, f"the zygote is gone: {self._zygote.poll()}"
-        return json.loads(answer)
-
 
 @contextmanager
 def open_nursery(folder: Path) -> Iterator[Nursery]:
     """Start a zygote; ended at the end."""
-    command = [sys.executable, "-m", "tests.faults.zygote"]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as zygote:
+    with open_zygote("tests.faults.zygote") as zygote:
         yield Nursery(zygote, folder)

@@ -8,18 +8,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from tests.conformance.memories import OnDatabase
 from tests.sharded.cluster import sharded_database_of
 
-from anaphora.bootstrap import Overrides
-from anaphora.memory import Memory
-from anaphora.ports.clock import Clock
-from anaphora.ports.models import ChatModel, TokenCounter
 from anaphora.ports.store import Store
-from anaphora.settings import Settings
 from anaphora.storage.postgres.store import open_postgres
-from anaphora.testing.conformance.memory import MemoryConformance
 from anaphora.testing.conformance.store import StoreConformance
 
 #: seconds: a transaction that waited for another one on its node is refused there and run again, perhaps often
@@ -33,22 +29,11 @@ class TestStore(StoreConformance):
             yield store
 
 
-class TestMemory(MemoryConformance):
-    @asynccontextmanager
-    async def open_memory(
-        self,
-        folder: Path,
-        *,
-        chat: ChatModel | None,
-        clock: Clock | None,
-        counter: TokenCounter | None,
-        at_work: bool,
-        **options: Any,
-    ) -> AsyncIterator[Memory]:
-        settings = Settings(db=await sharded_database_of(folder), busy_timeout=PATIENCE, **options)
-        given = Overrides(chat_model=chat, clock=clock, counter=counter)
-        async with Memory.open(settings=settings, overrides=given, worker=at_work) as memory:
-            yield memory
+class TestMemory(OnDatabase):
+    settings = MappingProxyType({"busy_timeout": PATIENCE})
+
+    async def database(self, folder: Path) -> str:
+        return await sharded_database_of(folder)
 
 
 def test_no_law_is_left_out() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +12,10 @@ import asyncpg
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.util import await_only
-from tests.databases.postgres import database_of, opened
+from tests.databases.postgres import database_of, opened, running_server
 
 from anaphora.errors import StoreError
-from anaphora.storage.postgres.embedded import Server, embedded
+from anaphora.storage.postgres.embedded import Server
 from anaphora.testing.conformance.store_laws.tools import append, log_of
 
 pytestmark = pytest.mark.anyio
@@ -29,11 +28,8 @@ _NUMBER = "SELECT pg_current_xact_id()::text::bigint"
 @pytest.fixture
 def server() -> Iterator[Server]:
     """A durable server of the test's own."""
-    # outside of pytest's folders: on some machines the user who runs the server may not enter them
-    with tempfile.TemporaryDirectory(prefix="anaphora-crash-", ignore_cleanup_errors=True) as name:
-        Path(name).chmod(0o755)
-        with embedded(Path(name) / "server", settings=_LAZY) as running:
-            yield running
+    with running_server(durable=True, settings=_LAZY) as running:
+        yield running
 
 
 async def _others_commit_up_to(number: int, server: Server) -> bool:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import asyncpg
 import pytest
-from tests.databases.postgres import database_of, opened
+from tests.databases.postgres import database_of, opened, running_server
 
 from anaphora.bootstrap.system import SystemClock
 from anaphora.errors import ConfigError, StoreError
-from anaphora.storage.postgres.embedded import Server, embedded
+from anaphora.storage.postgres.embedded import Server
 from anaphora.storage.routed.notes import ServerNotes
 from anaphora.storage.routed.opening import Member, open_routed
 from anaphora.storage.routed.placement import Placement
@@ -182,11 +181,8 @@ async def test_many_may_open_a_new_list_at_once(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def other_server() -> Iterator[Server]:
     """A server that can be stopped."""
-    # outside of pytest's folders: on some machines the user who runs the server may not enter them
-    with tempfile.TemporaryDirectory(prefix="anaphora-pg-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)
-        with embedded(Path(folder) / "server", durable=False) as server:
-            yield server
+    with running_server(durable=False) as server:
+        yield server
 
 
 async def test_a_server_that_is_down_takes_only_its_own_tenants_with_it(tmp_path: Path, other_server: Server) -> None:
