@@ -32,7 +32,7 @@ help:
 	@echo "make chaos        ten minutes of killed workers, restarted servers and faulty models"
 	@echo "make conformance  ask every law of every database, and write docs/reference/conformance.md"
 	@echo "make mutants      break the code on purpose and see whether the tests notice (ARGS=\"coverage\" for a part)"
-	@echo "make bench        the benchmarks, about a quarter of an hour (ARGS=\"append --quick\" for some of them)"
+	@echo "make bench        the benchmarks, about twenty minutes (ARGS=\"append --quick\" for some of them)"
 	@echo "make bench-large  a search among a million memories on PostgreSQL, about half an hour"
 	@echo "make lock         pin the dependencies anew after a change of pyproject.toml (UPGRADE=1: newest releases)"
 	@echo "make clean        remove .venv and the caches"

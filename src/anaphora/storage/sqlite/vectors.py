@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from anaphora.domain.vectors import Space
+from anaphora.errors import MissingExtra
 from anaphora.storage.scope import Scope
 from anaphora.storage.tables import message_vectors
 from anaphora.storage.vectors import Found, VectorSearch, scope_conditions
@@ -23,8 +24,11 @@ class BlobVectors(VectorSearch):
     def _closest(self, scope: Scope, space: Space, vector: Sequence[float], limit: int) -> Sequence[Found]:
         rows = self._connection.execute(sa.select(*_PLACE, _EMBEDDING).where(*scope_conditions(scope, space)))
         # numpy takes as long to load as the rest of the library, and only who searches by meaning needs it
-        closest = importlib.import_module("anaphora.storage.sqlite.cosines").closest
-        found: Sequence[Found] = closest(rows, vector, limit)
+        try:
+            cosines = importlib.import_module("anaphora.storage.sqlite.cosines")
+        except ModuleNotFoundError:
+            raise MissingExtra("search by meaning", "local") from None
+        found: Sequence[Found] = cosines.closest(rows, vector, limit)
         return found
 
     def _kept(self, vector: Sequence[float]) -> bytes:

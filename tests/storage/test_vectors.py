@@ -1,0 +1,74 @@
+"""Search by meaning in a file: what the laws of every store do not see."""
+
+from __future__ import annotations
+
+import random
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.storage.bench import opened
+
+from anaphora.domain.vectors import MAX_DIMENSIONS, Space
+from anaphora.errors import InvalidInput, MissingExtra
+from anaphora.storage.sqlite.cosines import closest
+
+SPACE = Space(profile="p", dimensions=3)
+
+
+def rows(vectors: list[tuple[float, ...]]) -> Iterator[tuple[UUID, int, int, bytes]]:
+    for seq, vector in enumerate(vectors):
+        yield UUID(int=1), seq, 0, struct.pack("<3f", *vector)
+
+
+@given(count=st.integers(1, 60), limit=st.integers(1, 70), seed=st.integers(0, 999), copies=st.booleans())
+def test_the_closest_are_those_that_a_plain_comparison_finds_with_all_that_are_as_close(
+    count: int, limit: int, seed: int, *, copies: bool
+) -> None:
+    chance = random.Random(seed)
+    pool = [SPACE.unit([chance.gauss(0, 1) for _ in range(3)]) for _ in range(4 if copies else count)]
+    vectors = [chance.choice(pool) for _ in range(count)] if copies else pool
+    wanted = SPACE.unit([1.0, 0.5, -0.2])
+    exact = sorted(_dot(vector, wanted) for vector in vectors)
+    found = sorted(close for *_, close in closest(rows(vectors), wanted, limit))
+    assert len(found) >= min(limit, count)
+    assert found == pytest.approx(exact[-len(found) :], abs=1e-5)
+    assert copies or len(found) == min(limit, count)
+
+
+def test_more_vectors_than_are_kept_in_memory_at_a_time_are_all_compared() -> None:
+    vectors = [SPACE.unit([1.0, number / 10_000, 0.0]) for number in range(10_000)]
+    found = {seq for _, seq, _, _ in closest(rows(vectors), SPACE.unit([0.0, 1.0, 0.0]), 3)}
+    assert {9_999, 9_998, 9_997} <= found
+    assert min(found) > 9_900
+
+
+@pytest.mark.anyio
+async def test_without_numpy_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    monkeypatch.delitem(sys.modules, "anaphora.storage.sqlite.cosines", raising=False)
+    async with opened(tmp_path / "m.db") as store:
+        with pytest.raises(MissingExtra, match=r"anaphora\[local\]"):
+            await store.read(
+                "t",
+                lambda unit: unit.vectors.nearest(
+                    "t", "u", agent=None, session_id=None, space=SPACE, vector=[1, 0, 0], limit=1
+                ),
+            )
+
+
+@pytest.mark.parametrize(
+    ("profile", "dimensions"), [("", 3), ("a\0b", 3), ("p", 0), ("p", -1), ("p", MAX_DIMENSIONS + 1)]
+)
+def test_a_space_without_a_name_or_a_sensible_length_is_refused(profile: str, dimensions: int) -> None:
+    with pytest.raises(InvalidInput):
+        Space(profile=profile, dimensions=dimensions)
+
+
+def _dot(one: tuple[float, ...], other: tuple[float, ...]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
