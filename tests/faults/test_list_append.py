@@ -15,6 +15,7 @@ import pytest
 from tests.faults.histories import Append, Glimpse, Read, anomalies
 from tests.faults.laws import check_settled, log_of
 from tests.faults.nursery import Child, Nursery
+from tests.faults.places import Place
 
 pytestmark = pytest.mark.faults
 
@@ -53,26 +54,26 @@ class Member:
 
 
 class Town:
-    """All processes on one file."""
+    """All processes on one database."""
 
-    def __init__(self, nursery: Nursery, folder: Path) -> None:
-        self.path = folder / "m.db"
+    def __init__(self, nursery: Nursery, folder: Path, place: Place) -> None:
+        self.place = place
         self.gate = folder / "gate"
         self.deaths = 0
         #: looks by the command line: when it was begun and when it had ended
         self.looks: list[Read] = []
         self._nursery = nursery
-        nursery.run("populate", db=str(self.path), count=0)
+        nursery.run("populate", db=str(self.place), count=0)
         self.members = [Member(program="lists", number=number) for number in range(WRITERS)]
         self.members += [Member(program="toil", number=number) for number in range(WORKERS)]
-        self.onlooker = nursery.start("onlooker", db=str(self.path), gate=str(self.gate), words=LISTS)
+        self.onlooker = nursery.start("onlooker", db=str(self.place), gate=str(self.gate), words=LISTS)
         for member in self.members:
             self.bear(member)
 
     def bear(self, member: Member, *, count: int = 10_000) -> None:
         """The next process of that role goes on where the last one died."""
         told: dict[str, Any] = {
-            "db": str(self.path),
+            "db": str(self.place),
             "words": LISTS,
             "writer": member.number,
             "count": count,
@@ -92,7 +93,7 @@ class Town:
         """Read a list as a person would."""
         begun = time.monotonic()
         words = ["history", "--user", "u", "--session", name, "--limit", "1000", "--json"]
-        child = self._nursery.run("anaphora", db=str(self.path), words=words)
+        child = self._nursery.run("anaphora", db=str(self.place), words=words)
         values = [message["content"] for message in json.loads(child.out.read_text(encoding="utf-8"))["messages"]]
         self.looks.append(Read(key=name, values=values, begun=begun, ended=time.monotonic()))
 
@@ -106,7 +107,7 @@ class Town:
                 self.bear(member, count=0)
                 assert self._nursery.reap(member.lives[-1]) == 0, member.lives[-1].errors()
                 assert member.pending() == []
-        assert self._nursery.run("labour", db=str(self.path), batch=20).notes("quiet") == [["True"]]
+        assert self._nursery.run("labour", db=str(self.place), batch=20).notes("quiet") == [["True"]]
 
     def appends(self) -> list[Append]:
         """All appends; one that was tried again began with its first attempt."""
@@ -138,10 +139,10 @@ class Town:
 
 
 def test_lists_that_are_written_and_read_amid_deaths_have_no_anomaly(
-    nursery: Nursery, tmp_path: Path, record_property: Callable[[str, object], None]
+    nursery: Nursery, new: Callable[..., Place], tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     chance = random.Random(11)
-    town = Town(nursery, tmp_path)
+    town = Town(nursery, tmp_path, new())
     end, look = time.monotonic() + SECONDS, time.monotonic()
     while time.monotonic() < end:
         time.sleep(chance.uniform(*DEATHS))
@@ -159,13 +160,13 @@ def test_lists_that_are_written_and_read_amid_deaths_have_no_anomaly(
     figures += f", {town.deaths} deaths, {len(found)} anomalies"
     print(figures)
     record_property("list_append", figures)
-    assert max(len(log_of(town.path, name)) for name in LISTS) <= 1000, "a list is longer than what one read takes"
+    assert max(len(log_of(town.place, name)) for name in LISTS) <= 1000, "a list is longer than what one read takes"
     assert found == []
     assert again > 0, "hollow run: nobody died while appending"
     assert town.deaths > SECONDS / DEATHS[1] / 2, "hollow run: hardly anybody died"
     for name in LISTS:
         begun = {append.value for append in appends if append.key == name}
-        log = log_of(town.path, name)
+        log = log_of(town.place, name)
         assert len(log) == len(set(log)), "I14: something is there twice"
         assert set(log) == begun
-    check_settled(town.path)
+    check_settled(town.place)

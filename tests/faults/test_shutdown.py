@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.faults.laws import check_sound, check_whole, log_of
 from tests.faults.nursery import Child, Nursery
-from tests.faults.places import rows
+from tests.faults.places import Place, rows
 
 from anaphora.testing.faults import Fault, SlowDrip, Timeout
 from anaphora.testing.model_server import ScriptedModelServer
@@ -43,13 +43,13 @@ def told_to_end(nursery: Nursery, child: Child, number: signal.Signals) -> tuple
     return code, time.monotonic() - told
 
 
-def check_released(path: Path) -> None:
+def check_released(path: Place) -> None:
     """No job is left to anybody: the next worker need not wait for a lease. What was given back was not counted."""
     assert rows(path, "select state, lease_owner from jobs where state = 'running' or lease_owner is not null") == []
     assert rows(path, "select attempt from jobs where state = 'queued' and attempt > 0 and reason is null") == []
 
 
-def check_took(path: Path, child: Child) -> int:
+def check_took(path: Place, child: Child) -> int:
     """Every acknowledged message is in its place; at most one a task is there that was not acknowledged (I7)."""
     check_whole(path)
     took = {(task, int(number)): int(seq) for task, number, seq in child.notes("took")}
@@ -66,9 +66,9 @@ def check_took(path: Path, child: Child) -> int:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("program", ["application", "careless", "blocking"])
 def test_an_application_ends_in_time_and_keeps_what_it_acknowledged(
-    program: str, number: signal.Signals, nursery: Nursery, tmp_path: Path
+    program: str, number: signal.Signals, nursery: Nursery, new: Callable[..., Place]
 ) -> None:
-    path = tmp_path / "m.db"
+    path = new()
     child = nursery.start(program, db=str(path), lease=HELD)
     child.wait_for("open")
     time.sleep(LOAD)
@@ -83,9 +83,11 @@ def test_an_application_ends_in_time_and_keeps_what_it_acknowledged(
     check_sound(path)
 
 
-def test_a_server_that_is_told_to_end_has_kept_every_message_that_it_answered(nursery: Nursery, tmp_path: Path) -> None:
+def test_a_server_that_is_told_to_end_has_kept_every_message_that_it_answered(
+    nursery: Nursery, new: Callable[..., Place]
+) -> None:
     """The application of the guide under uvicorn, which ends by the signal that it was told to end by."""
-    path = tmp_path / "m.db"
+    path = new()
     child = nursery.start("served", db=str(path), lease=HELD)
     child.wait_for("port")
     ((port,),) = child.notes("port")
@@ -138,7 +140,7 @@ def server() -> Iterator[ScriptedModelServer]:
 def command(server: ScriptedModelServer, nursery: Nursery) -> Callable[..., Child]:
     """Starts the command `anaphora worker` on a database with much to do, beside a process that appends."""
 
-    def start(path: Path, fault: Fault | None, *, model: bool = True) -> Child:
+    def start(path: Place, fault: Fault | None, *, model: bool = True) -> Child:
         nursery.run("populate", db=str(path), count=BUSY, head=8)
         server.reset()
         server.fault = fault
@@ -162,9 +164,9 @@ def test_a_worker_that_is_told_to_end_gives_back_what_it_has_not_done(
     number: signal.Signals,
     command: Callable[..., Child],
     nursery: Nursery,
-    tmp_path: Path,
+    new: Callable[..., Place],
 ) -> None:
-    path = tmp_path / "m.db"
+    path = new()
     child = command(path, fault, model=model)
     loader = nursery.start("application", db=str(path), lease=HELD, worker=False)
     loader.wait_for("open")
@@ -184,9 +186,13 @@ def test_a_worker_that_is_told_to_end_gives_back_what_it_has_not_done(
 
 @pytest.mark.parametrize("program", ["application", "blocking", "worker"])
 def test_a_process_whose_model_hangs_is_gone_in_time_and_nobody_waits_for_its_lease(
-    program: str, command: Callable[..., Child], server: ScriptedModelServer, nursery: Nursery, tmp_path: Path
+    program: str,
+    command: Callable[..., Child],
+    server: ScriptedModelServer,
+    nursery: Nursery,
+    new: Callable[..., Place],
 ) -> None:
-    path = tmp_path / "m.db"
+    path = new()
     if program == "worker":
         child = command(path, Timeout())
         wait_until(lambda: len(server.requests) == 3)
@@ -209,16 +215,14 @@ def test_a_process_whose_model_hangs_is_gone_in_time_and_nobody_waits_for_its_le
 
 @pytest.mark.parametrize(("number", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
 def test_an_import_that_is_interrupted_keeps_what_is_in_and_goes_on_when_it_is_run_again(
-    number: signal.Signals, expected: int, nursery: Nursery, tmp_path: Path
+    number: signal.Signals, expected: int, nursery: Nursery, new: Callable[..., Place], tmp_path: Path
 ) -> None:
-    path, chats, messages = tmp_path / "m.db", tmp_path / "chats.jsonl", 8000
+    path, chats, messages = new(), tmp_path / "chats.jsonl", 8000
     said = [{"role": "user", "content": f"{number} was said"} for number in range(messages)]
     chats.write_text(json.dumps({"session": "s", "messages": said}) + "\n", encoding="utf-8")
     told: dict[str, Any] = {"db": str(path), "words": ["import", str(chats), "--user", "u"]}
     child = nursery.start("anaphora", **told)
-    wait_until(
-        lambda: path.exists() and path.stat().st_size > 0 and Path(f"{path}-wal").exists() and count_of(path) > 0
-    )
+    wait_until(lambda: count_of(path) > 0)
     code, seconds = told_to_end(nursery, child, number)
     assert code == expected
     assert child.errors() == ""
@@ -229,10 +233,13 @@ def test_an_import_that_is_interrupted_keeps_what_is_in_and_goes_on_when_it_is_r
     check_sound(path)
 
 
-def count_of(path: Path) -> int:
+def count_of(path: Place) -> int:
     """How many messages there are, as soon as there is a place for them."""
-    if rows(path, "select 1 from sqlite_master where name = 'messages'") == []:
-        return 0
+    if isinstance(path, Path):
+        if not (path.exists() and path.stat().st_size > 0 and Path(f"{path}-wal").exists()):
+            return 0
+        if rows(path, "select 1 from sqlite_master where name = 'messages'") == []:
+            return 0
     ((count,),) = rows(path, "select count(*) from messages")
     return int(count)
 
