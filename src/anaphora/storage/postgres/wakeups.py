@@ -20,7 +20,13 @@ _CHANNEL = "anaphora_jobs"
 _GATHERED = 0.02
 #: seconds before a lost connection is made again
 _AGAIN = 1.0
-_TROUBLE = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncio.TimeoutError)
+_TROUBLE = (
+    OSError,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncio.TimeoutError,
+)
 
 
 class Wakeups:
@@ -56,9 +62,13 @@ class Wakeups:
     async def _call(self) -> None:
         await asyncio.sleep(_GATHERED)
         connection = await self._connected()
-        if connection is not None:
-            with suppress(*_TROUBLE):
-                await connection.execute("NOTIFY anaphora_jobs")
+        if connection is None:
+            return
+        try:
+            await connection.execute("NOTIFY anaphora_jobs")
+        except _TROUBLE:
+            # one that failed in the middle of something may be of no use any more, and not say so
+            connection.terminate()
 
     def _is_connected(self) -> bool:
         return self._connection is not None and not self._connection.is_closed()
