@@ -1,0 +1,109 @@
+"""`anaphora eval`: how much of what was said is found again, on files with questions and evidence."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from anaphora.bootstrap import Services
+from anaphora.cli.options import AsJson
+from anaphora.cli.output import emit, note, plural, say, table
+from anaphora.cli.running import Access, run, settings_from
+from anaphora.evals import locomo as locomo_file
+from anaphora.evals import neutral
+from anaphora.evals.cases import Case
+from anaphora.evals.figures import BUDGETS, DEPTHS
+from anaphora.evals.measure import evaluate
+from anaphora.settings import RollingPairsSettings, Settings
+
+#: messages that no session has
+_NEVER = 1 << 40
+#: what the numbers of LoCoMo's categories stand for
+_LOCOMO = {"1": "1 multi-hop", "2": "2 temporal", "3": "3 open-domain", "4": "4 single-hop"}
+_FIGURES = (*(f"recall@{depth}" for depth in DEPTHS), *(f"coverage@{budget}" for budget in BUDGETS))
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="JSON or JSON lines.", show_default=False)]
+Db = Annotated[
+    str | None,
+    typer.Option("--db", metavar="PATH", help="The database: a file or postgresql://; else a temporary file."),
+]
+NoEmbedder = Annotated[bool, typer.Option("--no-embedder", help="Find by words alone.")]
+
+
+def locomo(file: File, *, no_embedder: NoEmbedder = False, db: Db = None, as_json: AsJson = False) -> None:
+    """Measure what is found again on LoCoMo: its conversations are imported, its questions asked.
+
+    The database is a temporary file, unless --db names one; that must not know the users of the file.
+    """
+    _evaluate(locomo_file.cases(file), _LOCOMO, no_embedder=no_embedder, db=db, as_json=as_json)
+
+
+def recall(file: File, *, no_embedder: NoEmbedder = False, db: Db = None, as_json: AsJson = False) -> None:
+    """Measure what is found again on conversations and questions of your own, in the neutral format.
+
+    The database is a temporary file, unless --db names one; that must not know the users of the file.
+    """
+    _evaluate(neutral.cases(file), {}, no_embedder=no_embedder, db=db, as_json=as_json)
+
+
+def _evaluate(
+    cases: Sequence[Case], titles: Mapping[str, str], *, no_embedder: bool, db: str | None, as_json: bool
+) -> None:
+    async def work(services: Services) -> dict[str, Any]:
+        if services.retrieve.embedder is None and services.settings.embedder != "none":
+            note("there is no embedder: words alone are compared; `anaphora models pull` fetches it")
+        return await evaluate(services, cases, note)
+
+    with _database(db) as place:
+        figures = run(work, _settings(place, no_embedder=no_embedder), Access.CREATE)
+    if as_json:
+        emit(figures, as_given=True)
+    else:
+        _print(figures, titles)
+
+
+def _settings(db: str, *, no_embedder: bool) -> Settings:
+    """Those of the user, but for language models and summaries.
+
+    A measurement sends nothing to anybody, and a session in which nothing was said shows no summary of another.
+    """
+    changes: dict[str, Any] = {"model": None, "memory_model": None, "tasks": {}, "agents": {}}
+    changes |= {"strategy": "rolling_pairs", "rolling_pairs": RollingPairsSettings(min_messages_for_summary=_NEVER)}
+    return settings_from(db).model_copy(update=changes | ({"embedder": "none"} if no_embedder else {}))
+
+
+@contextmanager
+def _database(db: str | None) -> Iterator[str]:
+    if db is not None:
+        yield db
+        return
+    with tempfile.TemporaryDirectory(prefix="anaphora-eval-") as folder:
+        yield str(Path(folder) / "eval.db")
+
+
+def _print(figures: Mapping[str, Any], titles: Mapping[str, str]) -> None:
+    systems = {"anaphora": figures, **figures["baselines"]}
+    table(("system", *_FIGURES), [(name, *_cells(values)) for name, values in systems.items()], empty="")
+    say()
+    rows = [
+        (titles.get(name, name), values["questions"], *_cells(values))
+        for name, values in figures["by_category"].items()
+    ]
+    table(("category", "questions", *_FIGURES), rows, empty="")
+    say()
+    search, embed = figures["search_ms"], figures["embed_ms"]
+    say(
+        f"{plural(figures['questions'], 'question')}; a search took {search['p50']:.1f} ms at the median (p99 "
+        f"{search['p99']:.1f} ms), {search['with_question_p50']:.1f} ms with the question's vector"
+    )
+    if embed is not None:
+        say(f"embedding a message took {embed:.1f} ms")
+
+
+def _cells(values: Mapping[str, float]) -> list[str | None]:
+    return [f"{values[name]:.4f}" if name in values else None for name in _FIGURES]
