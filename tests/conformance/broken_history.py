@@ -16,7 +16,7 @@ from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message
 from anaphora.domain.moments import Moment
 from anaphora.domain.summaries import Summary, SummaryStatus
-from anaphora.ports.rows import Head, SessionRow, WordHit
+from anaphora.ports.rows import Head, SessionRow, WordMatches
 from anaphora.ports.store import Store, Unit
 from anaphora.testing.conformance.store_laws.tools import TENANT
 
@@ -63,11 +63,12 @@ class NeverForgetsAWord(Broken):
         self.changed += [old, new]
         return unit.messages.amend(row, old, new, now=now)
 
-    def words_search(self, unit: Unit, *args: Any, terms: Sequence[str], **how: Any) -> Sequence[WordHit]:
-        hits = list(unit.words.search(*args, terms=terms, **how))
-        like = unit.words.search(*args, terms=["house", "horse", "hat"], **how)
-        texts = [message for message in self.changed if any(term in message.content for term in terms)]
-        return [*hits, *(replace(hit, message=message) for hit in like[:1] for message in texts)]
+    def words_find(self, unit: Unit, *args: Any, terms: Sequence[str], **how: Any) -> WordMatches:
+        matches = unit.words.find(*args, terms=terms, **how)
+        like = unit.words.find(*args, terms=["house", "horse", "hat"], **how).found
+        seqs = [message.seq for message in self.changed if any(term in message.content for term in terms)]
+        more = (replace(match, seq=seq, words=(0,)) for match in like[:1] for seq in seqs)
+        return replace(matches, found=[*matches.found, *more])
 
 
 @caught_by("test_a_change_whose_transaction_fails_did_not_happen")

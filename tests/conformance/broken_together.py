@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -13,9 +13,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from tests.conformance.broken import Broken, T, caught_by
 
 from anaphora.domain.keys import SeqRange, SessionKey
-from anaphora.domain.messages import Receipt
+from anaphora.domain.messages import Message, Receipt, Role
 from anaphora.errors import AnaphoraError, StoreBusy, StoreClosed, StoreError
-from anaphora.ports.rows import Append, SessionRow, WordHit
+from anaphora.ports.rows import Append, SessionRow, Voice, WordMatch, WordMatches
 from anaphora.ports.store import Store, Unit
 from anaphora.testing.conformance.store_laws.tools import TENANT
 
@@ -23,16 +23,16 @@ from anaphora.testing.conformance.store_laws.tools import TENANT
 
 
 class Sifts(Broken):
-    """Search shows only some hits, or others."""
+    """Search shows only some matches, or others."""
 
-    def sifted(self, hits: Sequence[WordHit], *_: Sequence[str]) -> Sequence[WordHit]:
-        return hits
+    def sifted(self, found: Sequence[WordMatch], _unit: Unit, *_: Sequence[str]) -> Sequence[WordMatch]:
+        return found
 
-    def words_search(
-        self, unit: Unit, *args: Any, terms: Sequence[str], trigrams: Sequence[str], **how: Any
-    ) -> Sequence[WordHit]:
-        hits = unit.words.search(*args, terms=terms, trigrams=trigrams, **how)
-        return self.sifted(hits, terms, trigrams)
+    def words_find(
+        self, unit: Unit, *args: Any, terms: Sequence[str], pieces: Sequence[str], **how: Any
+    ) -> WordMatches:
+        matches = unit.words.find(*args, terms=terms, pieces=pieces, **how)
+        return replace(matches, found=self.sifted(matches.found, unit, terms, pieces))
 
 
 @caught_by(
@@ -41,87 +41,110 @@ class Sifts(Broken):
     "test_composed_and_decomposed_letters_are_the_same",
 )
 class ComparesLetterByLetter(Sifts):
-    def sifted(self, hits: Sequence[WordHit], *asked: Sequence[str]) -> Sequence[WordHit]:
+    def sifted(self, found: Sequence[WordMatch], unit: Unit, *asked: Sequence[str]) -> Sequence[WordMatch]:
         words = [word for each in asked for word in each]
-        return [hit for hit in hits if any(word in hit.message.content for word in words)]
+        said = unit.lookup.messages(TENANT, [(match.session_id, match.seq) for match in found])
+        return [m for m in found if any(word in said[m.session_id, m.seq].content for word in words)]
 
 
 @caught_by("test_a_hit_is_the_message_as_it_is_stored")
-class ShowsAnExcerpt(Sifts):
-    def sifted(self, hits: Sequence[WordHit], *_: Any) -> Sequence[WordHit]:
-        return [replace(hit, message=replace(hit.message, content=hit.message.content[:8])) for hit in hits]
+class NamesTheNeighbour(Sifts):
+    def sifted(self, found: Sequence[WordMatch], *_: Any) -> Sequence[WordMatch]:
+        return [replace(match, seq=max(0, match.seq - 1)) for match in found]
 
 
 @caught_by("test_rarer_words_and_more_of_them_come_first_and_the_limit_holds")
 class CountsEveryWordAlike(Sifts):
-    def sifted(self, hits: Sequence[WordHit], *_: Any) -> Sequence[WordHit]:
-        return [replace(hit, score=1.0) for hit in sorted(hits, key=lambda hit: -hit.message.seq)][::-1]
+    def sifted(self, found: Sequence[WordMatch], *_: Any) -> Sequence[WordMatch]:
+        return sorted((replace(match, words=(0,)) for match in found), key=lambda match: match.seq)
+
+
+@caught_by("test_rarer_words_and_more_of_them_come_first_and_the_limit_holds")
+class KeepsTheNewestOfAll(Broken):
+    """Applies the limit before it knows how rare the words are."""
+
+    def words_find(self, unit: Unit, *args: Any, limit: int, **how: Any) -> WordMatches:
+        matches = unit.words.find(*args, limit=99, **how)
+        return replace(matches, found=sorted(matches.found, key=lambda match: match.seq)[:limit])
 
 
 @caught_by("test_of_equal_messages_the_newest_comes_first")
 class ShowsTheOldestFirst(Sifts):
-    def sifted(self, hits: Sequence[WordHit], *_: Any) -> Sequence[WordHit]:
-        return sorted(hits, key=lambda hit: (-hit.score, hit.message.seq))
+    def sifted(self, found: Sequence[WordMatch], *_: Any) -> Sequence[WordMatch]:
+        return found[::-1]
 
 
 @caught_by("test_nothing_that_is_typed_is_syntax")
 class ReadsSyntax(Broken):
-    def words_search(self, unit: Unit, *args: Any, terms: Sequence[str], **how: Any) -> Sequence[WordHit]:
+    def words_find(self, unit: Unit, *args: Any, terms: Sequence[str], **how: Any) -> WordMatches:
         if any('"' in term for term in terms):
             raise StoreError("unterminated string")
-        return unit.words.search(*args, terms=terms, **how)
+        return unit.words.find(*args, terms=terms, **how)
 
 
 @caught_by("test_signs_are_taken_literally")
 class SplitsTerms(Broken):
-    def words_search(self, unit: Unit, *args: Any, terms: Sequence[str], **how: Any) -> Sequence[WordHit]:
-        return unit.words.search(*args, terms=[word for term in terms for word in term.split()], **how)
+    def words_find(self, unit: Unit, *args: Any, terms: Sequence[str], **how: Any) -> WordMatches:
+        return unit.words.find(*args, terms=[word for term in terms for word in term.split()], **how)
 
 
 @caught_by("test_scripts_without_spaces_are_found_by_a_piece")
-class TakesAnyPiece(Broken):
-    def words_search(
-        self, unit: Unit, *args: Any, terms: Sequence[str], trigrams: Sequence[str], **how: Any
-    ) -> Sequence[WordHit]:
-        found = [unit.words.search(*args, terms=terms, trigrams=[piece], **how) for piece in trigrams or [""]]
-        return list({hit.message.id: hit for hits in found for hit in hits}.values())
+class TakesAnyPiece(Sifts):
+    """Counts no more than one piece of a passage."""
+
+    def sifted(self, found: Sequence[WordMatch], *_: Any) -> Sequence[WordMatch]:
+        return sorted((replace(match, words=match.words[-1:]) for match in found), key=lambda match: -match.seq)
 
 
 @caught_by("test_nobody_finds_what_is_somebody_elses")
 class LeaksAnotherUsersWords(Broken):
-    def words_search(self, unit: Unit, tenant: str, user: str, **how: Any) -> Sequence[WordHit]:
+    def words_find(self, unit: Unit, tenant: str, user: str, **how: Any) -> WordMatches:
         users = {row.key.user for row in unit.sessions.list(tenant, limit=1000) if row.key.user.startswith(user)}
-        return [hit for each in sorted(users) for hit in unit.words.search(tenant, each, **how)]
+        each = [unit.words.find(tenant, name, **how) for name in sorted(users | {user})]
+        return replace(each[0], found=[match for matches in each for match in matches.found])
 
 
 @caught_by("test_nobody_finds_what_is_somebody_elses")
 class SearchesAllAgents(Broken):
-    def words_search(self, unit: Unit, *args: Any, **how: Any) -> Sequence[WordHit]:
-        return unit.words.search(*args, **how | {"agent": None})
+    def words_find(self, unit: Unit, *args: Any, **how: Any) -> WordMatches:
+        return unit.words.find(*args, **how | {"agent": None})
 
 
 @caught_by("test_a_score_does_not_depend_on_what_others_wrote")
-class ScoresOverEverybody(Broken):
-    def words_search(self, unit: Unit, tenant: str, *args: Any, **how: Any) -> Sequence[WordHit]:
-        hits = unit.words.search(tenant, *args, **how)
-        return [replace(hit, score=hit.score / len(unit.sessions.list(tenant))) for hit in hits]
+class CountsEverybody(Broken):
+    def words_find(self, unit: Unit, tenant: str, *args: Any, **how: Any) -> WordMatches:
+        matches = unit.words.find(tenant, *args, **how)
+        return replace(matches, messages=sum(row.head for row in unit.sessions.list(tenant, limit=1000)))
 
 
 @caught_by("test_what_was_reset_is_not_found_any_more")
 class KeepsTheIndex(Broken):
     def __init__(self, real: Store, folder: Path) -> None:
         super().__init__(real, folder)
-        self.left: list[WordHit] = []
+        self.left: list[WordMatch] = []
 
     def sessions_reset(self, unit: Unit, tenant: str, session_id: UUID, **how: Any) -> int:
         row = unit.sessions.get(tenant, session_id)
         assert row is not None
-        scope = {"agent": None, "session_id": session_id, "limit": 9, "trigrams": ()}
-        self.left += unit.words.search(tenant, row.key.user, terms=["secret"], **scope)  # type: ignore[arg-type]
+        said = unit.words.find(
+            tenant, row.key.user, agent=None, session_id=session_id, terms=["secret"], pieces=(), limit=9
+        )
+        self.left += said.found
         return unit.sessions.reset(tenant, session_id, **how)
 
-    def words_search(self, unit: Unit, *args: Any, **how: Any) -> Sequence[WordHit]:
-        return [*unit.words.search(*args, **how), *self.left]
+    def lookup_voices(self, unit: Unit, tenant: str, places: Iterable[tuple[UUID, int]]) -> dict[Any, Voice]:
+        places = list(places)
+        return dict.fromkeys(places, Voice(role=Role.USER, name=None)) | dict(unit.lookup.voices(tenant, places))
+
+    def lookup_messages(self, unit: Unit, tenant: str, places: Iterable[tuple[UUID, int]]) -> dict[Any, Message]:
+        places = list(places)
+        said = unit.lookup.messages(tenant, places)
+        (any_message,) = list(said.values())[:1]
+        return dict.fromkeys(places, any_message) | dict(said)
+
+    def words_find(self, unit: Unit, *args: Any, **how: Any) -> WordMatches:
+        matches = unit.words.find(*args, **how)
+        return replace(matches, found=[*matches.found, *self.left])
 
 
 # -- transactions --------------------------------------------------------------------------------------------------

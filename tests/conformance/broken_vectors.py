@@ -12,17 +12,17 @@ from tests.conformance.broken import Broken, caught_by
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.vectors import Space
 from anaphora.errors import InvalidInput
-from anaphora.ports.rows import PassageVector, SessionRow, VectorHit
+from anaphora.ports.rows import PassageVector, SessionRow, VectorMatch
 from anaphora.ports.store import Store, Unit
 
 
 class FindsOtherwise(Broken):
     """Search shows only some hits, or others."""
 
-    def sifted(self, hits: Sequence[VectorHit]) -> Sequence[VectorHit]:
+    def sifted(self, hits: Sequence[VectorMatch]) -> Sequence[VectorMatch]:
         return hits
 
-    def vectors_nearest(self, unit: Unit, *args: Any, **how: Any) -> Sequence[VectorHit]:
+    def vectors_nearest(self, unit: Unit, *args: Any, **how: Any) -> Sequence[VectorMatch]:
         return self.sifted(unit.vectors.nearest(*args, **how))
 
 
@@ -30,7 +30,7 @@ class FindsOtherwise(Broken):
 class ComparesByLength(FindsOtherwise):
     """A distance that is not the cosine's."""
 
-    def sifted(self, hits: Sequence[VectorHit]) -> Sequence[VectorHit]:
+    def sifted(self, hits: Sequence[VectorMatch]) -> Sequence[VectorMatch]:
         return [replace(hit, similarity=hit.similarity**2) for hit in hits]
 
 
@@ -38,21 +38,21 @@ class ComparesByLength(FindsOtherwise):
 class CountsMessages(FindsOtherwise):
     """One passage of each message."""
 
-    def sifted(self, hits: Sequence[VectorHit]) -> Sequence[VectorHit]:
-        return list({hit.message.id: hit for hit in reversed(hits)}.values())[::-1]
+    def sifted(self, hits: Sequence[VectorMatch]) -> Sequence[VectorMatch]:
+        return list({(hit.session_id, hit.seq): hit for hit in reversed(hits)}.values())[::-1]
 
 
 @caught_by("test_of_passages_that_are_equally_close_the_later_come_first")
 class LeavesTheOrderOfEqualsToChance(FindsOtherwise):
-    def sifted(self, hits: Sequence[VectorHit]) -> Sequence[VectorHit]:
-        return sorted(hits, key=lambda hit: (-hit.similarity, hit.message.content))
+    def sifted(self, hits: Sequence[VectorMatch]) -> Sequence[VectorMatch]:
+        return sorted(hits, key=lambda hit: (-hit.similarity, hit.session_id, hit.seq, hit.part))
 
 
 @caught_by("test_there_are_as_many_hits_as_asked_for_or_as_there_are")
 class LooksAtTheScopeLast(Broken):
     """The closest of everybody, and then those of the caller (2.19)."""
 
-    def vectors_nearest(self, unit: Unit, tenant: str, user: str, **how: Any) -> Sequence[VectorHit]:
+    def vectors_nearest(self, unit: Unit, tenant: str, user: str, **how: Any) -> Sequence[VectorMatch]:
         everybody = [hit for name in ("alice", "bob") for hit in unit.vectors.nearest(tenant, name, **how)]
         closest = sorted(everybody, key=lambda hit: -hit.similarity)[: how["limit"]]
         return [hit for hit in closest if hit.key.user == user]
@@ -60,7 +60,7 @@ class LooksAtTheScopeLast(Broken):
 
 @caught_by("test_only_the_callers_own_passages_are_compared")
 class IgnoresTheAgent(Broken):
-    def vectors_nearest(self, unit: Unit, *args: Any, **how: Any) -> Sequence[VectorHit]:
+    def vectors_nearest(self, unit: Unit, *args: Any, **how: Any) -> Sequence[VectorMatch]:
         return unit.vectors.nearest(*args, **how | {"agent": None})
 
 
@@ -69,7 +69,7 @@ class KnowsOneEmbedder(Broken):
     def vectors_put(self, unit: Unit, row: SessionRow, space: Space, passages: Sequence[PassageVector]) -> int:
         return unit.vectors.put(row, _plain(space), passages)
 
-    def vectors_nearest(self, unit: Unit, *args: Any, space: Space, **how: Any) -> Sequence[VectorHit]:
+    def vectors_nearest(self, unit: Unit, *args: Any, space: Space, **how: Any) -> Sequence[VectorMatch]:
         return unit.vectors.nearest(*args, space=_plain(space), **how)
 
 
@@ -127,7 +127,7 @@ class FindsWhatNeverWas(Broken):
 
     def __init__(self, real: Store, folder: Path) -> None:
         super().__init__(real, folder)
-        self.seen: list[VectorHit] = []
+        self.seen: list[VectorMatch] = []
 
     def vectors_put(self, unit: Unit, row: SessionRow, space: Space, passages: Sequence[PassageVector]) -> int:
         kept = unit.vectors.put(row, space, passages)
@@ -142,5 +142,5 @@ class FindsWhatNeverWas(Broken):
         )
         return kept
 
-    def vectors_nearest(self, _unit: Unit, *_: Any, **__: Any) -> Sequence[VectorHit]:
+    def vectors_nearest(self, _unit: Unit, *_: Any, **__: Any) -> Sequence[VectorMatch]:
         return self.seen

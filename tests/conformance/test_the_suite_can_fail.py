@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 from tests.conformance import (
+    broken_embedding,
     broken_history,
     broken_jobs,
     broken_logs,
@@ -36,6 +37,7 @@ MODULES: tuple[ModuleType, ...] = (
     broken_together,
     broken_history,
     broken_vectors,
+    broken_embedding,
 )
 BROKEN = [
     broken

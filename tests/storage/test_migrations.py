@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -12,21 +13,26 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 from alembic import command
-from tests.storage.bench import KEY, NOW, new_id, opened, row_of
+from tests.storage.bench import KEY, NOW, after, new_id, opened, row_of
 
 from anaphora.bootstrap.maintenance import diagnose
+from anaphora.domain.jobs import JobKind
 from anaphora.domain.keys import SeqRange
+from anaphora.domain.vectors import Space
 from anaphora.errors import StoreTooNew
 from anaphora.ports.store import Unit
 from anaphora.settings import Settings
 from anaphora.storage import migrations
 from anaphora.storage.migrations import run
+from anaphora.storage.scope import tokens_of
 from anaphora.storage.sqlite.engine import Database, Durability
-from anaphora.storage.tables import head_moves, heads, messages, points, sessions, summaries, summary_states
+from anaphora.storage.tables import head_moves, heads, jobs, messages, points, sessions, summaries, summary_states
 
 pytestmark = pytest.mark.anyio
 
 COUNT = 12
+#: a job of each state, and its kind
+JOBS = {"queued": "summarise", "running": "rebuild", "done": "summarise", "failed": "rebuild"}
 _ADD_WORDS = "INSERT INTO message_words (rowid, scope, body) VALUES (?, '', ?)"
 
 
@@ -96,7 +102,43 @@ def fill(connection: sa.Connection) -> None:
         )
         connection.exec_driver_sql("INSERT INTO message_docs VALUES (?, ?, ?, ?)", (seq + 1, KEY.tenant, uid.hex, seq))
         connection.exec_driver_sql(_ADD_WORDS, (seq + 1, f"word{seq}"))
+    fill_jobs(connection, uid)
     fill_summary(connection, uid, summary)
+
+
+def fill_jobs(connection: sa.Connection, uid: UUID) -> None:
+    """A job of each state."""
+    for state, kind in JOBS.items():
+        insert(
+            connection,
+            jobs,
+            tenant_id=KEY.tenant,
+            id=new_id(),
+            session_uid=uid,
+            kind=kind,
+            state=state,
+            start=1,
+            stop=4,
+            attempt=2,
+            max_attempts=5,
+            run_at=NOW,
+            lease_owner="w1" if state == "running" else None,
+            lease_until=after(60) if state == "running" else None,
+            rearm=state == "running",
+            needs_model=kind == "rebuild",
+            from_seq=3 if kind == "rebuild" else None,
+            epoch=0,
+            reason=f"it is {state}",
+            created_at=NOW,
+            updated_at=after(1),
+        )
+
+
+def rows_of_jobs(path: Path) -> list[tuple[Any, ...]]:
+    """Every column of every job."""
+    with closing(sqlite3.connect(path)) as plain:
+        names = ", ".join(column.name for column in jobs.columns)
+        return plain.execute(f"SELECT {names} FROM jobs ORDER BY id").fetchall()  # noqa: S608 - names of columns
 
 
 def fill_summary(connection: sa.Connection, uid: UUID, summary: UUID) -> None:
@@ -180,8 +222,66 @@ async def test_a_database_of_an_earlier_revision_keeps_everything_and_passes_the
     assert [check.id for check in broken if not check.warning and check.id != "search"] == []
 
 
+@pytest.mark.parametrize("name", migrations.REVISIONS[:-1])
+async def test_jobs_of_an_earlier_revision_are_what_they_were_and_go_on(name: str, tmp_path: Path) -> None:
+    """Their table is made anew: SQLite changes no rule of one that is there."""
+    path = tmp_path / "m.db"
+    with revision(path, name) as connection:
+        fill(connection)
+    before = rows_of_jobs(path)
+    assert {row[4] for row in before} == set(JOBS)
+
+    def plan(unit: Unit, kind: JobKind) -> bool:
+        return unit.jobs.plan(row_of(unit), kind, job_id=new_id(), run_at=NOW, now=NOW, max_attempts=5)
+
+    async with opened(path) as store:
+        assert rows_of_jobs(path) == before
+        assert await store.due_count(now=None, with_model=True) == 2
+        assert not await store.write("t", lambda unit: plan(unit, JobKind.SUMMARISE)), "one of a kind (I4)"
+        assert await store.write("t", lambda unit: plan(unit, JobKind.EMBED))
+        (claimable, *_) = await store.due_jobs(now=after(2), lease_seconds=60, with_model=True, limit=9)
+        job = await store.write("t", lambda u: u.jobs.claim(*claimable, owner="w", now=after(2), lease_seconds=60))
+        assert job is not None
+        assert job.reason in {"it is queued", None}
+        row = await store.read("t", row_of)
+        await store.write("t", lambda unit: unit.sessions.reset("t", row.id, now=after(3)))
+        assert await store.due_count(now=None, with_model=True) == 0, "jobs go with the messages of their session"
+
+
+@pytest.mark.parametrize("name", migrations.REVISIONS[:-1])
+async def test_messages_of_an_earlier_revision_are_found_and_wait_for_their_vectors(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with revision(path, name) as connection:
+        fill(connection)
+        uid = connection.execute(sa.select(sessions.c.id)).scalar_one()
+        scope = " ".join(tokens_of(KEY, uid))
+        connection.exec_driver_sql("UPDATE message_words SET scope = ?", (scope,))
+    space = Space(profile="p", dimensions=2)
+
+    def find(unit: Unit, word: str) -> list[tuple[int, int, int]]:
+        found = unit.words.find("t", KEY.user, agent=None, session_id=None, terms=[word], pieces=(), limit=99).found
+        return [(match.seq, match.part, match.parts) for match in found]
+
+    async with opened(path) as store:
+        assert await store.read("t", lambda unit: find(unit, "word3")) == [(3, 0, 1)]
+        waiting = await store.read("t", lambda unit: unit.embedding.pending(row_of(unit), space, limit=99))
+        assert [message.seq for message in waiting] == list(range(COUNT))
+
+        def edit(unit: Unit) -> None:
+            row = row_of(unit)
+            (old,) = unit.messages.range("t", row.id, SeqRange(3, 4), limit=1)
+            new = replace(old, content="A long word. " * 100, version=2, changed_at=NOW)
+            unit.messages.amend(row, old, new, now=NOW)
+
+        await store.write("t", edit)
+        assert await store.read("t", lambda unit: find(unit, "word3")) == []
+        parts = await store.read("t", lambda unit: find(unit, "long"))
+        assert sorted(parts) == [(3, part, len(parts)) for part in range(len(parts))]
+        assert len(parts) > 1
+
+
 #: the last table that the revision after each makes
-_NEXT = {"0001": "summary_states", "0002": "message_vectors"}
+_NEXT = {"0001": "summary_states", "0002": "message_vectors", "0003": "vector_heads"}
 
 
 @pytest.mark.parametrize("name", migrations.REVISIONS[:-1])

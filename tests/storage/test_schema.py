@@ -25,7 +25,8 @@ from anaphora.storage.sqlite.opening import open_writer
 from anaphora.storage.sqlite.search import index_metadata
 
 DIALECTS = {name: sa.make_url(f"{name}://").get_dialect()() for name in ("sqlite", "postgresql")}
-FULL_TEXT = re.compile(r"^(message_words|message_trigrams)|^alembic_version")
+#: what the migrations make by hand, because only this database has it; the laws of search say that it works
+BY_HAND = re.compile(r"^(message_words|message_trigrams|vector_marks|vector_erased)|^alembic_version")
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def migrated(tmp_path: Path) -> Iterator[sa.Connection]:
 
 
 def ours(_object: Any, name: str | None, kind: str, _reflected: bool, _other: Any) -> bool:
-    return kind != "table" or not FULL_TEXT.match(name or "")
+    return kind != "table" or not BY_HAND.match(name or "")
 
 
 def both(*parts: sa.MetaData) -> sa.MetaData:
@@ -57,7 +58,7 @@ def test_the_migrations_make_what_the_tables_say(migrated: sa.Connection) -> Non
 def test_the_migrations_make_the_same_statements_as_the_tables(migrated: sa.Connection) -> None:
     def statements(connection: sa.Connection) -> dict[str, set[str]]:
         rows = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
-        return {name: parts(sql) for name, sql in rows if not FULL_TEXT.match(name)}
+        return {name: parts(sql) for name, sql in rows if not BY_HAND.match(name)}
 
     def parts(sql: str) -> set[str]:
         # columns that were added later stand at the end, in one line: what counts is that they are there

@@ -7,7 +7,6 @@ import struct
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -16,26 +15,47 @@ from tests.storage.bench import opened
 
 from anaphora.domain.vectors import MAX_DIMENSIONS, Space
 from anaphora.errors import InvalidInput, MissingExtra
-from anaphora.storage.sqlite.cosines import closest
+from anaphora.storage.sqlite.cosines import Matrix
+from anaphora.storage.vectors import Found
 
 SPACE = Space(profile="p", dimensions=3)
 
 
-def rows(vectors: list[tuple[float, ...]]) -> Iterator[tuple[UUID, int, int, bytes]]:
-    for seq, vector in enumerate(vectors):
-        yield UUID(int=1), seq, 0, struct.pack("<3f", *vector)
+def rows(vectors: list[tuple[float, ...]], *, start: int = 0) -> Iterator[tuple[int, str, int, int, str, bytes]]:
+    """Vectors as the database gives them: every other one of another session and another agent."""
+    for seq, vector in enumerate(vectors, start=start):
+        yield seq + 1, f"s{seq % 2}", seq, 0, f"a{seq % 2}", struct.pack("<3f", *vector)
 
 
-@given(count=st.integers(1, 60), limit=st.integers(1, 70), seed=st.integers(0, 999), copies=st.booleans())
+def matrix(vectors: list[tuple[float, ...]], *, at_once: int | None = None) -> Matrix:
+    """The vectors at hand, read in portions of this size."""
+    step = at_once or len(vectors)
+    made = Matrix(3)
+    for start in range(0, len(vectors), step):
+        made.add(rows(vectors[start : start + step], start=start))
+    return made
+
+
+def closest(made: Matrix, wanted: tuple[float, ...], limit: int) -> list[Found]:
+    return made.closest(wanted, limit, agent=None, session=None)
+
+
+@given(
+    count=st.integers(1, 60),
+    limit=st.integers(1, 70),
+    seed=st.integers(0, 999),
+    at_once=st.integers(1, 60),
+    copies=st.booleans(),
+)
 def test_the_closest_are_those_that_a_plain_comparison_finds_with_all_that_are_as_close(
-    count: int, limit: int, seed: int, *, copies: bool
+    count: int, limit: int, seed: int, at_once: int, *, copies: bool
 ) -> None:
     chance = random.Random(seed)
     pool = [SPACE.unit([chance.gauss(0, 1) for _ in range(3)]) for _ in range(4 if copies else count)]
     vectors = [chance.choice(pool) for _ in range(count)] if copies else pool
     wanted = SPACE.unit([1.0, 0.5, -0.2])
     exact = sorted(_dot(vector, wanted) for vector in vectors)
-    found = sorted(close for *_, close in closest(rows(vectors), wanted, limit))
+    found = sorted(close for *_, close in closest(matrix(vectors, at_once=at_once), wanted, limit))
     assert len(found) >= min(limit, count)
     assert found == pytest.approx(exact[-len(found) :], abs=1e-5)
     assert copies or len(found) == min(limit, count)
@@ -43,9 +63,26 @@ def test_the_closest_are_those_that_a_plain_comparison_finds_with_all_that_are_a
 
 def test_more_vectors_than_are_kept_in_memory_at_a_time_are_all_compared() -> None:
     vectors = [SPACE.unit([1.0, number / 10_000, 0.0]) for number in range(10_000)]
-    found = {seq for _, seq, _, _ in closest(rows(vectors), SPACE.unit([0.0, 1.0, 0.0]), 3)}
+    found = {seq for _, seq, _, _ in closest(matrix(vectors), SPACE.unit([0.0, 1.0, 0.0]), 3)}
     assert {9_999, 9_998, 9_997} <= found
     assert min(found) > 9_900
+
+
+@pytest.mark.parametrize(
+    ("agent", "session", "found"),
+    [
+        (None, None, {0, 1, 2, 3}),
+        ("a1", None, {1, 3}),
+        (None, "s0", {0, 2}),
+        ("a1", "s1", {1, 3}),
+        ("a1", "s0", set()),
+        ("a9", None, set()),
+        (None, "s9", set()),
+    ],
+)
+def test_only_what_is_asked_for_is_compared(agent: str | None, session: str | None, found: set[int]) -> None:
+    made = matrix([(1.0, 0.0, 0.0)] * 4)
+    assert {seq for _, seq, _, _ in made.closest((1.0, 0.0, 0.0), 9, agent=agent, session=session)} == found
 
 
 @pytest.mark.anyio

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.storage.bench import NOW, append, key_of, log_of, new_id, opened, row_of
@@ -236,17 +237,9 @@ async def test_a_store_in_memory_does_it_all(tmp_path: Path) -> None:
         )
         row = await store.read("t", row_of)
         assert row.head == 50
-        assert (
-            len(
-                await store.read(
-                    "t",
-                    lambda u: u.words.search(
-                        "t", "alice", agent=None, session_id=None, terms=["7"], trigrams=(), limit=5
-                    ),
-                )
-            )
-            == 1
-        )
+        seven: dict[str, Any] = {"agent": None, "session_id": None, "terms": ["7"], "pieces": (), "limit": 5}
+        matches = await store.read("t", lambda unit: unit.words.find("t", "alice", **seven))
+        assert len(matches.found) == 1
         await store.write("t", lambda unit: unit.sessions.reset("t", row.id, now=NOW))
         assert await log_of(store) == []
     assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from anaphora.domain import wire
-from anaphora.domain.keys import SeqRange, union
+from anaphora.domain.keys import SeqRange, SessionKey, union
 from anaphora.domain.wire import PromptMessage, SectionName
 from anaphora.errors import InvalidInput
 
@@ -62,6 +62,12 @@ class Line:
     tokens: int
     included: bool
     why: str
+    #: of section `relevant`: whose message it is, and its number
+    message: tuple[SessionKey, int] | None = None
+    #: of section `relevant`: the whole message, not only a passage of it
+    whole: bool = True
+    #: of section `relevant`: what speaks for it, see `Hit.to_dict`
+    scores: Mapping[str, Any] | None = None
 
     def to_dict(self) -> Mapping[str, Any]:
         """The entry as JSON types."""
@@ -72,6 +78,8 @@ class Line:
             "tokens": self.tokens,
             "included": self.included,
             "why": self.why,
+            **({"session": self.message[0].session, "seq": self.message[1]} if self.message else {}),
+            **({"found": dict(self.scores)} if self.scores is not None else {}),
         }
 
 
@@ -87,7 +95,8 @@ class Context:
     tokens_full_history: int
     coverage: Coverage
     #: what is not as it should be: "model" (no model wrote a shown point), "summary" (what it should speak for has no
-    #: room), "stale" (the summary was made before an edit and is being made again), ...
+    #: room), "stale" (the summary was made before an edit and is being made again), "embedder" (there is none: what
+    #: is relevant was found by words alone)
     degraded: tuple[str, ...]
     lines: tuple[Line, ...]
 

@@ -17,6 +17,8 @@ class JobKind(StrEnum):
     SUMMARISE = "summarise"
     #: make the chain anew from the log beside the live one, then take its place
     REBUILD = "rebuild"
+    #: give messages the vectors by which they are found by meaning
+    EMBED = "embed"
 
 
 class JobState(StrEnum):

@@ -23,9 +23,15 @@ class SectionName(StrEnum):
 
     INSTRUCTIONS = "instructions"
     MEMORY = "memory"
+    #: messages that were found for the question
+    RELEVANT = "relevant"
     GAP = "gap"
     RECENT = "recent"
     QUERY = "query"
+
+
+#: what we wrote, though its role is `user`
+_OURS = frozenset({SectionName.MEMORY, SectionName.RELEVANT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +125,7 @@ def _anthropic_blocks(message: PromptMessage, open_calls: set[str]) -> list[dict
             ]
     blocks: list[dict[str, Any]] = []
     if message.content:
-        spoken = message.name if message.role is Role.USER and message.section is not SectionName.MEMORY else None
+        spoken = message.name if message.role is Role.USER and message.section not in _OURS else None
         blocks.append({"type": "text", "text": f"{spoken}: {message.content}" if spoken else message.content})
     blocks.extend(
         {"type": "tool_use", "id": str(c["id"]), "name": str(c["name"]), "input": _arguments(c)}

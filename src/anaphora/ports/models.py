@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -64,6 +65,19 @@ class EmbedderProfile:
     relevance_threshold: float
     #: cosine above which two messages count as of one topic
     same_topic_threshold: float
+    #: mean cosine of a question and passages that have nothing to do with it, and what difference counts as one
+    unrelated_cosine: float = 0.5
+    cosine_spread: float = 0.06
+    #: cosine at which a passage is as likely to answer a question as not, and how far from it that becomes clear
+    even_cosine: float = 0.6
+    even_width: float = 0.04
+
+    def relevance(self, cosine: float) -> float:
+        """The cosine of a question and a passage as a number from 0 to 1 that means the same for every embedder.
+
+        It is 0.5 where a passage answers as likely as not. Thresholds of a configuration are meant on this scale.
+        """
+        return 1 / (1 + math.exp((self.even_cosine - cosine) / self.even_width))
 
 
 class Embedder(Protocol):

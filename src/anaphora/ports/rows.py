@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from anaphora.domain.keys import SeqRange, SessionKey
-from anaphora.domain.messages import Message, NewMessage, Trust
+from anaphora.domain.messages import NewMessage, Role, Trust
 from anaphora.domain.plans import State
 
 
@@ -89,14 +89,37 @@ class StoredReceipt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WordHit:
-    """A message found by its words."""
+class WordMatch:
+    """A passage that has some of the words that were looked for."""
 
     session_id: UUID
     key: SessionKey
-    message: Message
-    #: higher is better; comparable within one answer only
-    score: float
+    seq: int
+    #: which passage of the message, and how many it has
+    part: int
+    parts: int
+    #: which of the words, by their places among those that were looked for
+    words: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordMatches:
+    """What a search by words found; how good that is, a rule decides (`rules.ranking`)."""
+
+    #: how many messages the scope has
+    messages: int
+    #: of each word in how many passages of the scope it stands; common ones may not be counted to the end
+    having: tuple[int, ...]
+    #: those whose words are rarest together, best first; of equals the newest
+    found: Sequence[WordMatch]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voice:
+    """Who said a message."""
+
+    role: Role
+    name: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,12 +135,12 @@ class PassageVector:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VectorHit:
+class VectorMatch:
     """A passage found by its meaning."""
 
     session_id: UUID
     key: SessionKey
-    message: Message
+    seq: int
     part: int
     #: cosine, -1 to 1
     similarity: float

@@ -15,7 +15,7 @@ from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Summary
 from anaphora.ports.rows import Append, Head, SessionRow, StoredReceipt
-from anaphora.ports.search import VectorIndex, WordIndex
+from anaphora.ports.search import Embedding, Lookup, VectorIndex, WordIndex
 
 if TYPE_CHECKING:
     from anaphora.ports.exchange import Exchange
@@ -323,6 +323,16 @@ class Unit(Protocol):
         """Search by meaning."""
         ...
 
+    @property
+    def embedding(self) -> Embedding:
+        """How far the vectors are."""
+        ...
+
+    @property
+    def lookup(self) -> Lookup:
+        """What was found."""
+        ...
+
 
 class Store(Protocol):
     """A database. `work` runs with a sync unit, and must not block on anything else.
@@ -347,7 +357,7 @@ class Store(Protocol):
         ...
 
     async def due_jobs(
-        self, *, now: datetime | None, lease_seconds: float, with_model: bool, limit: int
+        self, *, now: datetime | None, lease_seconds: float, with_model: bool, limit: int, with_embedder: bool = True
     ) -> Sequence[tuple[str, UUID]]:
         """Tenant and id of jobs of all tenants that could be claimed at `now`, oldest first, fair between tenants.
 
@@ -355,7 +365,7 @@ class Store(Protocol):
         """
         ...
 
-    async def due_count(self, *, now: datetime | None, with_model: bool) -> int:
+    async def due_count(self, *, now: datetime | None, with_model: bool, with_embedder: bool = True) -> int:
         """Live jobs of all tenants that a worker could take at `now` (None: at any time), running ones included."""
         ...
 

@@ -8,23 +8,28 @@ results are one unit. What does not fit is declared elided, never dropped silent
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from anaphora.domain.context import Context, Line
 from anaphora.domain.keys import SeqRange, subtract, union
 from anaphora.domain.messages import Message, Part, Role
 from anaphora.domain.plans import Selection
+from anaphora.domain.search import Hit
 from anaphora.domain.summaries import Point
 from anaphora.domain.wire import PromptMessage, SectionName
 from anaphora.errors import BudgetTooSmall
 from anaphora.rules.coverage import account
 from anaphora.rules.memory_block import MEMORY_NAME, render
+from anaphora.rules.relevant import Relevant, Thresholds, choose
 from anaphora.rules.text import MIN_SHORTENED, shorten
 from anaphora.rules.tokens import MESSAGE_OVERHEAD, message_tokens
 
 #: a budget must hold the instructions and this many tokens beside them
 MIN_BESIDE_INSTRUCTIONS = 64
+
+#: the share of the room for the conversation that is kept for what was found, where not all of it fits
+_FOUND_SHARE = 4
 
 Count = Callable[[str], int]
 
@@ -46,6 +51,13 @@ class Material:
     #: messages that were deleted: sorted, disjoint
     deleted: tuple[SeqRange, ...] = ()
     degraded: tuple[str, ...] = ()
+    #: what was found for the query, best first; and this session, which the hits may be of
+    hits: tuple[Hit, ...] = ()
+    session_id: UUID | None = None
+    #: the delimiter of what was found, and how much of it there may be
+    hits_mark: str = ""
+    hits_tokens: int = 0
+    thresholds: Thresholds = field(default_factory=Thresholds)
 
 
 def fixed_tokens(instructions: str | None, budget: int, count: Count) -> int:
@@ -75,8 +87,12 @@ def assemble(material: Material, budget: int, count: Count) -> Context:
     wanted = sum(message.tokens for message in material.messages)
     points, block = _memory(material, max(left - wanted, left // 2), count)
     left -= sum(message.tokens for message in block)
-    verbatim = _verbatim(material, left, count)
-    messages = (*instructions, *block, *verbatim, *query)
+    # a conversation that does not fit anyway leaves some room for what answers the question
+    kept = min(left // _FOUND_SHARE, material.hits_tokens) if material.hits and wanted > left else 0
+    verbatim = _verbatim(material, left - kept, count)
+    left -= sum(message.tokens for message in verbatim)
+    relevant = _relevant(material, verbatim, left, count)
+    messages = (*instructions, *block, *_found(relevant), *verbatim, *query)
     coverage = account(
         material.head,
         summary_id=material.summary_id,
@@ -96,7 +112,7 @@ def assemble(material: Material, budget: int, count: Count) -> Context:
         tokens_full_history=full,
         coverage=coverage,
         degraded=tuple(dict.fromkeys((*material.degraded, *behind))),
-        lines=_lines(material, messages, points, cut),
+        lines=(*_lines(material, messages, points, cut), *_quotes(relevant)),
     )
 
 
@@ -154,6 +170,49 @@ def _verbatim(material: Material, left: int, count: Count) -> tuple[PromptMessag
     return tuple(out)
 
 
+def _relevant(material: Material, verbatim: Sequence[PromptMessage], left: int, count: Count) -> Relevant:
+    return choose(
+        material.hits,
+        room=min(left, material.hits_tokens),
+        shown={message.seq for message in verbatim if message.seq is not None},
+        session_id=material.session_id,
+        mark=material.hits_mark,
+        count=count,
+        thresholds=material.thresholds,
+    )
+
+
+def _found(relevant: Relevant) -> tuple[PromptMessage, ...]:
+    if not relevant.text:
+        return ()
+    return (
+        PromptMessage(
+            section=SectionName.RELEVANT,
+            role=Role.USER,
+            name=MEMORY_NAME,
+            content=relevant.text,
+            tokens=relevant.tokens,
+        ),
+    )
+
+
+def _quotes(relevant: Relevant) -> tuple[Line, ...]:
+    return tuple(
+        Line(
+            section=SectionName.RELEVANT if quote.included else None,
+            source=f"message {quote.hit.message.seq} of {quote.hit.key.session}",
+            range=None,
+            tokens=quote.tokens,
+            included=quote.included,
+            why=quote.why,
+            message=(quote.hit.key, quote.hit.message.seq),
+            whole=quote.whole,
+            scores=quote.hit.to_dict(),
+        )
+        for quote in relevant.quotes
+    )
+
+
 def _units(messages: Sequence[Message]) -> list[list[Message]]:
     """Messages that stand or fall together: a call and its results."""
     units: list[list[Message]] = []
@@ -204,6 +263,8 @@ def _lines(
 ) -> tuple[Line, ...]:
     lines: list[Line] = []
     for message in messages:
+        if message.section is SectionName.RELEVANT:
+            continue
         if message.section is SectionName.MEMORY:
             lines.extend(_point_line(point, "the summary speaks for these messages") for point in points)
             continue

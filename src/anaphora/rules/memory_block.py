@@ -16,11 +16,16 @@ _HEADING = "What was said earlier in this conversation, summarised from the numb
 
 
 def delimiter(secret: bytes, summary_id: UUID) -> str:
-    """A mark that no text can forge, because it is keyed; stable as long as the summary is (prompt caches keep).
+    """The mark of a summary: stable as long as the summary is, so that prompt caches keep."""
+    return mark(secret, summary_id.bytes)
+
+
+def mark(secret: bytes, *what: bytes) -> str:
+    """A mark that no text can forge, because it is keyed.
 
     Fifteen decimal digits: the same number of tokens whatever they are.
     """
-    digest = hmac.new(secret, summary_id.bytes, hashlib.sha256).digest()
+    digest = hmac.new(secret, b"".join(what), hashlib.sha256).digest()
     return f"{int.from_bytes(digest[:8], 'big') % 10**15:015d}"
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 #: letters of scripts that are written without blanks between words
 _UNSPACED = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿฀-๿຀-໿ក-៿က-႟]+")
+#: "Melanie's" is about Melanie
+_POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
 MAX_TERMS = 64
 
 _STOP = frozenset(
@@ -95,6 +97,8 @@ class QueryWords:
 
     terms: tuple[str, ...]
     trigrams: tuple[str, ...]
+    #: the words without names: what is asked, not of whom
+    topic: tuple[str, ...] = ()
 
 
 def has_unspaced_script(text: str) -> bool:
@@ -106,9 +110,12 @@ def query_words(query: str) -> QueryWords:
     """The distinct words that carry meaning; all of them if every one is a stop word."""
     text = unicodedata.normalize("NFC", query)
     runs = [run for run in _UNSPACED.findall(text) if len(run) >= 3]
-    words = [word.casefold() for word in _WORD.findall(_UNSPACED.sub(" ", text))]
+    written = [_POSSESSIVE.sub("", word) for word in _WORD.findall(_UNSPACED.sub(" ", text))]
+    words = [word.casefold() for word in written]
     meaning = [word for word in words if word not in _STOP]
+    names = {word.casefold() for word in written[1:] if word[0].isupper()}
     return QueryWords(
+        topic=tuple(dict.fromkeys(word for word in meaning if word not in names)),
         terms=tuple(dict.fromkeys(meaning or words))[:MAX_TERMS],
         trigrams=tuple(dict.fromkeys(_trigrams(runs)))[:MAX_TERMS],
     )

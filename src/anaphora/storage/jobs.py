@@ -153,30 +153,29 @@ class SqlJobs:
         return self._queue(kind, [(row, job)]) > 0
 
     def plan_due(self, rows: Sequence[SessionRow], planner: Planner) -> None:
-        """Queue a summarise job for those sessions, as they now are, for which the planner says that one is due."""
+        """Queue what the sessions need, as they now are: a summary if the planner says that one is due, and vectors."""
         policy = self._policy
         keys = [(row.key.tenant, row.id, policy.reader_of(row.strategy)) for row in rows]
         found = self._run(_HEADS[self._connection.dialect.name], key_parameters(keys))
         covered = {(tenant, uid): position for tenant, uid, position in found}
-        due = [row for row in rows if planner(row.strategy, row.state(covered.get((row.key.tenant, row.id), 0)))]
-        if not due:
-            return
-        self._queue(
-            JobKind.SUMMARISE,
-            [
-                (
-                    row,
-                    new_job(
-                        row,
-                        JobKind.SUMMARISE,
-                        job_id=uuid7(row.updated_at, policy.randomness(10)),
-                        run_at=row.updated_at,
-                        now=row.updated_at,
-                        max_attempts=policy.max_attempts,
-                    ),
-                )
-                for row in due
+        wanted = {
+            JobKind.SUMMARISE: [
+                row for row in rows if planner(row.strategy, row.state(covered.get((row.key.tenant, row.id), 0)))
             ],
+            JobKind.EMBED: rows if policy.embeds else (),
+        }
+        for kind, due in wanted.items():
+            if due:
+                self._queue(kind, [(row, self._new(row, kind)) for row in due])
+
+    def _new(self, row: SessionRow, kind: JobKind) -> dict[str, Any]:
+        return new_job(
+            row,
+            kind,
+            job_id=uuid7(row.updated_at, self._policy.randomness(10)),
+            run_at=row.updated_at,
+            now=row.updated_at,
+            max_attempts=self._policy.max_attempts,
         )
 
     def _queue(self, kind: JobKind, wanted: Sequence[tuple[SessionRow, dict[str, Any]]]) -> int:
@@ -203,13 +202,12 @@ class SqlJobs:
         return queued
 
     def candidates(
-        self, *, now: datetime, lease_seconds: float, with_model: bool, limit: int
+        self, *, now: datetime, lease_seconds: float, with_model: bool, limit: int, with_embedder: bool = True
     ) -> Sequence[tuple[str, UUID]]:
         """Tenant and id of jobs that could be claimed now, oldest first, fair between tenants."""
         turn = sa.func.row_number().over(partition_by=jobs.c.tenant_id, order_by=(jobs.c.run_at, jobs.c.id))
         query = sa.select(jobs.c.tenant_id, jobs.c.id, jobs.c.run_at, turn.label("place")).where(_LIVE, _CLAIMABLE)
-        if not with_model:
-            query = query.where(sa.not_(jobs.c.needs_model))
+        query = _doable(query, with_model=with_model, with_embedder=with_embedder)
         ranked = query.subquery()
         fair = (
             sa.select(ranked.c.tenant_id, ranked.c.id)
@@ -339,18 +337,26 @@ class SqlJobs:
         query = query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit)
         return [job_from(row) for row in self._run(query)]
 
-    def due_count(self, *, now: datetime | None, with_model: bool) -> int:
+    def due_count(self, *, now: datetime | None, with_model: bool, with_embedder: bool = True) -> int:
         """Live jobs a worker could take at `now` (None: at any time), running ones included."""
         query = sa.select(sa.func.count()).select_from(jobs).where(_LIVE)
         if now is not None:
             query = query.where(sa.or_(jobs.c.state == _RUNNING, jobs.c.run_at <= now, jobs.c.updated_at > now))
-        if not with_model:
-            query = query.where(sa.not_(jobs.c.needs_model))
+        query = _doable(query, with_model=with_model, with_embedder=with_embedder)
         return int(self._run(query).scalar_one())
 
     def _change(self, statement: sa.Update, fence: Fence, **values: object) -> bool:
         changed = self._run(statement, {**fence_parameters(fence), **values}).rowcount
         return bool(changed)
+
+
+def _doable(query: sa.Select[Any], *, with_model: bool, with_embedder: bool) -> sa.Select[Any]:
+    """Only jobs for which a worker has what they need."""
+    if not with_model:
+        query = query.where(sa.not_(jobs.c.needs_model))
+    if not with_embedder:
+        query = query.where(jobs.c.kind != JobKind.EMBED.value)
+    return query
 
 
 def _lease(now: datetime, seconds: float) -> dict[str, datetime]:

@@ -17,7 +17,7 @@ from sqlalchemy.dialects import postgresql
 
 
 def by_keys(
-    columns: Sequence[sa.Column[Any]],
+    columns: Sequence[sa.ColumnElement[Any]],
     key: Sequence[sa.Column[Any]],
     *conditions: sa.ColumnElement[bool] | sa.TextClause,
     lock: bool = False,
@@ -54,7 +54,7 @@ def _plain(part: str | int | UUID) -> str | int:
 
 
 def _select(
-    columns: Sequence[sa.Column[Any]],
+    columns: Sequence[sa.ColumnElement[Any]],
     key: Sequence[sa.Column[Any]],
     parts: Sequence[sa.ColumnElement[Any]],
     conditions: Sequence[sa.ColumnElement[bool] | sa.TextClause],

@@ -15,13 +15,14 @@ from anaphora.domain.messages import Message, Receipt, Role, Trust
 from anaphora.errors import AnaphoraError, InvalidInput, KeyReused, NotFound
 from anaphora.ports.rows import Append, SessionRow, StoredReceipt
 from anaphora.ports.store import Planner
+from anaphora.rules.passages import passages
 from anaphora.storage.bulk import run_bulk
 from anaphora.storage.jobs import SqlJobs
 from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.sessions import SqlSessions, fresh
 from anaphora.storage.tables import message_vectors, message_versions, messages, receipts
 from anaphora.storage.turns import check_shape, extended
-from anaphora.storage.words import Indexed, Words, searchable
+from anaphora.storage.words import Indexed, Words
 
 MESSAGE_COLUMNS = (
     messages.c.id,
@@ -173,7 +174,7 @@ class _Batch:
                     "expires_at": None,
                 }
             )
-            self.words.append(Indexed(key=append.key, session_id=row.id, seq=seq, body=searchable(message)))
+            self.words.append(Indexed(key=append.key, session_id=row.id, seq=seq, passages=passages(message)))
 
 
 class SqlMessages:
@@ -225,8 +226,8 @@ class SqlMessages:
         change = {"version": new.version, "changed_at": now, "deleted": new.deleted}
         self._connection.execute(_AMEND, {**where, **_said(new), **change})
         self._connection.execute(_FORGET_MEANING, where)
-        indexed = Indexed(key=row.key, session_id=row.id, seq=old.seq, body=searchable(old))
-        self._words.replace(indexed, None if new.deleted else searchable(new))
+        indexed = Indexed(key=row.key, session_id=row.id, seq=old.seq, passages=passages(old))
+        self._words.replace(indexed, () if new.deleted else passages(new))
         gone = (SeqRange(old.seq, old.seq + 1),) if new.deleted else ()
         tokens = row.tokens - old.tokens + new.tokens
         after = replace(row, tokens=tokens, deleted=union((*row.deleted, *gone)), updated_at=now)

@@ -11,7 +11,7 @@ from anaphora.ports.store import Planner
 DEFAULT_MAX_ATTEMPTS = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class AppendPolicy:
     """The decisions that the store is given and does not make."""
 
@@ -23,3 +23,5 @@ class AppendPolicy:
     randomness: Randomness
     #: how often a job may be claimed
     max_attempts: int = DEFAULT_MAX_ATTEMPTS
+    #: whether messages get vectors
+    embeds: bool = False

@@ -13,6 +13,7 @@ from anaphora.domain.messages import NewMessage
 from anaphora.domain.records import MessageRecord, MoveRecord, SummaryRecord, VersionRecord
 from anaphora.ports.exchange import Entry, Kept, Stamp
 from anaphora.ports.rows import SessionRow, StoredReceipt
+from anaphora.rules.passages import passages
 from anaphora.storage.bulk import run_bulk
 from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.tables import (
@@ -27,7 +28,7 @@ from anaphora.storage.tables import (
     summary_states,
 )
 from anaphora.storage.upsert import insert_if_absent
-from anaphora.storage.words import Indexed, Words, searchable
+from anaphora.storage.words import Indexed, Words
 
 _SAVE = (
     sa.update(sessions)
@@ -142,7 +143,7 @@ class SqlRestore:
                     key=row.key,
                     session_id=row.id,
                     seq=entry.message.seq,
-                    body=_body(entry.message),
+                    passages=_passages(entry.message),
                 )
                 for entry in entries
                 if not entry.message.deleted
@@ -260,8 +261,8 @@ def _version(row: SessionRow, version: VersionRecord) -> Mapping[str, Any]:
     }
 
 
-def _body(message: MessageRecord) -> str:
-    return searchable(
+def _passages(message: MessageRecord) -> tuple[str, ...]:
+    return passages(
         NewMessage(role=message.role, content=message.content, name=message.name, parts=tuple(message.parts))
     )
 

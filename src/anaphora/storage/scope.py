@@ -7,14 +7,38 @@ other people cost nothing. The hashes only save work: every hit is compared with
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 
 from anaphora.domain.keys import SessionKey
+from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.tables import sessions
+
+#: the id of a session as the driver gives it
+Ref = str | UUID
+
+
+def raw(column: sa.Column[UUID]) -> sa.ColumnElement[Ref]:
+    """The id of a session as the driver gives it: of many rows each would else become an object of its own."""
+    as_it_comes: sa.types.TypeEngine[Any] = sa.types.NullType()
+    return sa.type_coerce(column, as_it_comes)
+
+
+_SESSIONS = by_keys(
+    (
+        raw(sessions.c.id),
+        sessions.c.id,
+        sessions.c.tenant_id,
+        sessions.c.user_id,
+        sessions.c.agent_id,
+        sessions.c.session_id,
+    ),
+    (sessions.c.tenant_id, sessions.c.id),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +59,10 @@ class Scope:
             return _token("a", self.tenant, self.user, self.agent)
         return _token("u", self.tenant, self.user)
 
-    def size(self, connection: sa.Connection) -> tuple[int, float]:
-        """How many messages the scope has, and how long they are on average."""
-        query = sa.select(sa.func.sum(sessions.c.head), sa.func.sum(sessions.c.tokens)).where(*self.conditions())
-        documents, tokens = connection.execute(query).one()
-        return (int(documents), float(tokens) / int(documents)) if documents else (0, 0.0)
+    def size(self, connection: sa.Connection) -> int:
+        """How many messages the scope has."""
+        query = sa.select(sa.func.sum(sessions.c.head)).where(*self.conditions())
+        return int(connection.execute(query).scalar_one() or 0)
 
     def covers(self, key: SessionKey, session_id: UUID) -> bool:
         """Whether a session is in the scope, exactly."""
@@ -57,6 +80,20 @@ class Scope:
             yield sessions.c.agent_id == self.agent
         if self.session_id is not None:
             yield sessions.c.id == self.session_id
+
+
+def sessions_of(connection: sa.Connection, scope: Scope, refs: Iterable[Ref]) -> Mapping[Ref, tuple[UUID, SessionKey]]:
+    """The sessions that are in the scope: who may not see a session sees nothing of it (I11)."""
+    wanted = dict.fromkeys(refs)
+    rows = connection.execute(
+        _SESSIONS[connection.dialect.name], key_parameters([(scope.tenant, ref) for ref in wanted])
+    )
+    found: dict[Ref, tuple[UUID, SessionKey]] = {}
+    for ref, uid, tenant, user, agent, session in rows:
+        key = SessionKey(tenant=tenant, user=user, agent=agent, session=session)
+        if scope.covers(key, uid):
+            found[ref] = (uid, key)
+    return found
 
 
 def tokens_of(key: SessionKey, session_id: UUID) -> tuple[str, str, str]:

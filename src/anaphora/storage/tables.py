@@ -158,6 +158,19 @@ message_vectors = sa.Table(
     sa.Index(None, "tenant_id", "space", "user_id"),
 )
 
+#: up to where every live message has its vectors
+vector_heads = sa.Table(
+    "vector_heads",
+    metadata,
+    _tenant(),
+    _uuid("session_uid"),
+    _text("space"),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.PrimaryKeyConstraint("tenant_id", "session_uid", "space"),
+    _of_session(),
+    sa.CheckConstraint("position >= 0", name="position"),
+)
+
 receipts = sa.Table(
     "receipts",
     metadata,

@@ -9,9 +9,11 @@ import sqlalchemy as sa
 
 from anaphora.ports.search import VectorIndex
 from anaphora.storage.effects import Effects
+from anaphora.storage.embedding import SqlEmbedding
 from anaphora.storage.exchange import SqlExchange
 from anaphora.storage.history import SqlHistory
 from anaphora.storage.jobs import SqlJobs
+from anaphora.storage.lookup import SqlLookup
 from anaphora.storage.messages import SqlMessages
 from anaphora.storage.policy import AppendPolicy
 from anaphora.storage.sessions import SqlSessions
@@ -46,6 +48,8 @@ class SqlUnit:
         self.summaries = SqlSummaries(connection)
         self.history = SqlHistory(connection)
         self.exchange = SqlExchange(connection, words)
+        self.embedding = SqlEmbedding(connection)
+        self.lookup = SqlLookup(connection)
 
     def now(self) -> datetime:
         """The time on the clock that all users of the database share."""

@@ -11,15 +11,14 @@ import sqlalchemy as sa
 
 from anaphora.domain.messages import Message
 from anaphora.domain.vectors import Space
-from anaphora.ports.rows import PassageVector, SessionRow, VectorHit
+from anaphora.ports.rows import PassageVector, SessionRow, VectorMatch
 from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
-from anaphora.storage.scope import Scope
-from anaphora.storage.sessions import SESSION_COLUMNS, session_row
-from anaphora.storage.tables import message_vectors, messages, sessions
+from anaphora.storage.scope import Ref, Scope, sessions_of
+from anaphora.storage.tables import message_vectors, messages
 
 #: a passage: its session, the message's number, the part; and how close it is, as a cosine
-Found = tuple[UUID, int, int, float]
+Found = tuple[Ref, int, int, float]
 
 _INSERT = sa.insert(message_vectors)
 _FORGET = sa.delete(message_vectors).where(
@@ -32,7 +31,6 @@ _MESSAGES = by_keys(
     (messages.c.session_uid, *MESSAGE_COLUMNS),
     (messages.c.tenant_id, messages.c.session_uid, messages.c.seq),
 )
-_SESSIONS = by_keys(SESSION_COLUMNS, (sessions.c.tenant_id, sessions.c.id))
 #: vectors of messages that were deleted: what they say can be guessed from them
 OUTLIVED = (
     sa.select(message_vectors.c.session_uid)
@@ -91,14 +89,19 @@ class VectorSearch(ABC):
         space: Space,
         vector: Sequence[float],
         limit: int,
-    ) -> Sequence[VectorHit]:
+    ) -> Sequence[VectorMatch]:
         """The passages that are closest to the vector, best first: `limit` of them, or as many as there are."""
         wanted = space.unit(vector)
         if limit < 1:
             return []
         scope = Scope(tenant=tenant, user=user, agent=agent, session_id=session_id)
         found = sorted(self._closest(scope, space, wanted, limit), key=_best_first, reverse=True)[:limit]
-        return self._hits(scope, found)
+        sessions = sessions_of(self._connection, scope, {ref for ref, _, _, _ in found})
+        return [
+            VectorMatch(session_id=at[0], key=at[1], seq=seq, part=part, similarity=max(-1.0, min(1.0, close)))
+            for ref, seq, part, close in found
+            if (at := sessions.get(ref)) is not None
+        ]
 
     @abstractmethod
     def _closest(self, scope: Scope, space: Space, vector: Sequence[float], limit: int) -> Sequence[Found]:
@@ -107,24 +110,6 @@ class VectorSearch(ABC):
     @abstractmethod
     def _kept(self, vector: Sequence[float]) -> Any:  # noqa: ANN401 - what the driver takes
         """A vector as it is handed to the database."""
-
-    def _hits(self, scope: Scope, found: Sequence[Found]) -> Sequence[VectorHit]:
-        """The passages with what they are of; who may not see a session sees nothing of it (I11)."""
-        spoken = self._messages({(scope.tenant, uid, seq): None for uid, seq, _, _ in found})
-        sessions_of = key_parameters({(scope.tenant, uid): None for uid, _, _, _ in found})
-        rows = map(session_row, self._connection.execute(_SESSIONS[self._connection.dialect.name], sessions_of))
-        keys = {row.id: row.key for row in rows if scope.covers(row.key, row.id)}
-        return [
-            VectorHit(
-                session_id=uid,
-                key=keys[uid],
-                message=spoken[uid, seq],
-                part=part,
-                similarity=max(-1.0, min(1.0, close)),
-            )
-            for uid, seq, part, close in found
-            if uid in keys
-        ]
 
     def _messages(self, keys: Iterable[tuple[str, UUID, int]]) -> Mapping[tuple[UUID, int], Message]:
         """Messages by session and number."""
@@ -146,6 +131,6 @@ def scope_conditions(scope: Scope, space: Space) -> list[sa.ColumnElement[bool]]
     return conditions
 
 
-def _best_first(found: Found) -> tuple[float, UUID, int, int]:
-    uid, seq, part, close = found
-    return (close, uid, seq, -part)
+def _best_first(found: Found) -> tuple[float, str | UUID, int, int]:
+    ref, seq, part, close = found
+    return (close, ref, seq, -part)

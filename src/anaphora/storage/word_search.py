@@ -1,36 +1,27 @@
-"""How words are searched on every database: its index names candidates, and the best of their messages are the hits."""
+"""How words are searched on every database: its index names the passages, the sessions say who may see them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from heapq import nlargest
-from typing import Any, Generic, TypeVar
+from collections.abc import Sequence
 from uuid import UUID
 
 import sqlalchemy as sa
 
-from anaphora.ports.rows import WordHit
-from anaphora.storage.scope import Scope
+from anaphora.ports.rows import WordMatch, WordMatches
+from anaphora.storage.scope import Ref, Scope, sessions_of
 
-#: what names a message in the index
-Place = TypeVar("Place")
-#: of each word of the question that a message has: how rare it is, and how often it stands there
-Counts = list[tuple[float, int]]
-
-#: candidates that are read and counted exactly, for each hit that was asked for
-_CANDIDATES_PER_HIT = 4
-_MIN_CANDIDATES = 64
+#: a passage: its session, the message's number, the part, how many parts there are; and which of the texts it has
+Found = tuple[Ref, int, int, int, tuple[int, ...]]
 
 
-class WordSearch(ABC, Generic[Place]):
+class WordSearch(ABC):
     """`ports.search.WordIndex` over one transaction, for an index that says where words stand."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
-    def search(
+    def find(
         self,
         tenant: str,
         user: str,
@@ -38,34 +29,45 @@ class WordSearch(ABC, Generic[Place]):
         agent: str | None,
         session_id: UUID | None,
         terms: Sequence[str],
-        trigrams: Sequence[str],
+        pieces: Sequence[str],
         limit: int,
-    ) -> Sequence[WordHit]:
-        """Messages with any of the words (or all of the trigram strings), best first.
-
-        Words are taken literally, whatever characters they have; a word of several tokens is a phrase. Equal
-        scores: the newest first.
-        """
+    ) -> WordMatches:
+        """Passages that have any of the terms or of the pieces, those whose words are rarest together first."""
         scope = Scope(tenant=tenant, user=user, agent=agent, session_id=session_id)
-        documents, average = scope.size(self._connection)
-        if not documents or limit < 1:
-            return []
-        keep = max(_MIN_CANDIDATES, limit * _CANDIDATES_PER_HIT)
-        counts: dict[Place, Counts] = defaultdict(list)
-        for find, texts in ((self._by_words, terms), (self._by_trigrams, trigrams)):
-            for place, found in find(scope, texts, documents, keep).items():
-                counts[place].extend(found)
-        best = nlargest(limit, self._hits(scope, counts, average), key=lambda found: (found[1].score, found[0]))
-        return [hit for _, hit in best]
+        messages = scope.size(self._connection)
+        if not messages or limit < 1:
+            return WordMatches(messages=messages, having=(0,) * (len(terms) + len(pieces)), found=())
+        by_words, having = self._by_words(scope, terms, messages, limit)
+        by_pieces, having_pieces = self._by_pieces(scope, pieces, limit)
+        found = _together(by_words, by_pieces, len(terms)) if by_pieces else by_words
+        sessions = sessions_of(self._connection, scope, {entry[0] for entry in found})
+        return WordMatches(
+            messages=messages,
+            having=(*having, *having_pieces),
+            found=[
+                WordMatch(session_id=at[0], key=at[1], seq=seq, part=part, parts=parts, words=words)
+                for ref, seq, part, parts, words in found
+                if (at := sessions.get(ref)) is not None
+            ],
+        )
 
     @abstractmethod
-    def _by_words(self, scope: Scope, terms: Sequence[str], documents: int, keep: int) -> Mapping[Place, Counts]:
-        """The most promising messages for the words, at most `keep`, out of so many documents of the scope."""
+    def _by_words(
+        self, scope: Scope, terms: Sequence[str], messages: int, limit: int
+    ) -> tuple[Sequence[Found], Sequence[int]]:
+        """The most promising passages for the terms, out of so many messages; and how many have each term."""
 
     @abstractmethod
-    def _by_trigrams(self, scope: Scope, strings: Sequence[str], documents: int, keep: int) -> Mapping[Place, Counts]:
-        """Messages that have all of the strings."""
+    def _by_pieces(self, scope: Scope, pieces: Sequence[str], limit: int) -> tuple[Sequence[Found], Sequence[int]]:
+        """The newest passages that have any of the pieces; and how many of them have each."""
 
-    @abstractmethod
-    def _hits(self, scope: Scope, counts: Mapping[Place, Counts], average: float) -> Iterable[tuple[Any, WordHit]]:
-        """The messages, if they are in the scope, with their scores; each with what tells which came later."""
+
+def _together(by_words: Sequence[Found], by_pieces: Sequence[Found], terms: int) -> Sequence[Found]:
+    """Each passage once; the pieces count on from the terms."""
+    passages: dict[tuple[Ref, int, int, int], tuple[int, ...]] = {}
+    for ref, seq, part, parts, has in by_words:
+        passages[ref, seq, part, parts] = has
+    for ref, seq, part, parts, has in by_pieces:
+        words = passages.get((ref, seq, part, parts), ())
+        passages[ref, seq, part, parts] = (*words, *(terms + number for number in has))
+    return [(*passage, has) for passage, has in passages.items()]

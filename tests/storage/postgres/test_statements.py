@@ -7,15 +7,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
 from tests.databases.postgres import database_of
+from tests.databases.postgres import opened as opened_store
 from tests.memory.harness import conversation, opened, say, settle
 
+from anaphora.domain.vectors import Space
+from anaphora.ports.rows import PassageVector
+from anaphora.ports.store import Unit
 from anaphora.storage.postgres.search import message_words
 from anaphora.storage.tables import metadata, store_meta
 from anaphora.testing import FakeClock
+from anaphora.testing.conformance.store_laws.tools import KEY, TENANT, append, row_of
 from anaphora.testing.scripted import ScriptedChat
 
 pytestmark = pytest.mark.anyio
@@ -72,6 +78,42 @@ async def _live(folder: Path) -> None:
         await chat.reset()
 
 
+async def _vectors(folder: Path) -> None:
+    """Everything that is done with vectors, and how far they are."""
+    space, other = Space(profile="one", dimensions=2), Space(profile="other", dimensions=2)
+    async with opened_store(await database_of(folder)) as store:
+        await store.append(append("a", "b", "c"))
+
+        def work(unit: Unit) -> None:
+            row = row_of(unit)
+            made = [
+                PassageVector(seq=m.seq, part=0, message_id=m.id, version=m.version, vector=(1.0, 0.0))
+                for m in unit.embedding.pending(row, space, limit=9)
+            ]
+            for each in (space, other):
+                assert unit.vectors.put(row, each, made) == 3
+                unit.embedding.embedded(row, each, 2)
+                unit.embedding.embedded(row, each, 3)
+            unit.embedding.changed(row, 1)
+
+        def look(unit: Unit) -> None:
+            row = row_of(unit)
+            for agent, session_id in ((None, None), (KEY.agent, row.id)):
+                assert unit.embedding.is_behind(TENANT, KEY.user, agent=agent, session_id=session_id, space=space)
+                found = unit.vectors.nearest(
+                    TENANT, KEY.user, agent=agent, session_id=session_id, space=space, vector=(1.0, 0.0), limit=2
+                )
+                places = [(match.session_id, match.seq) for match in found]
+                assert len(unit.lookup.voices(TENANT, places)) == len(unit.lookup.messages(TENANT, places)) == 2
+            for after in (None, UUID(int=0)):
+                assert len(unit.embedding.behind(TENANT, space, after=after, limit=9)) == 1
+
+        await store.write(TENANT, work)
+        await store.read(TENANT, look)
+        for left in (3, 0):
+            assert await store.write(TENANT, lambda u: u.embedding.forget_others(TENANT, space, limit=9)) == left
+
+
 def _without_tenant(statement: str) -> set[str]:
     """The tables of tenants, as they are called in the statement, of which no tenant is asked for."""
     found = {(alias or name) for name, alias in _NAMED.findall(statement) if name in _OF_TENANTS}
@@ -89,6 +131,7 @@ def _without_tenant(statement: str) -> set[str]:
 async def test_every_statement_names_the_tenant_of_every_table_and_changes_nothing_by_chance(tmp_path: Path) -> None:
     with noted() as statements:
         await _live(tmp_path)
+        await _vectors(tmp_path / "vectors")
     ours = {s for s in statements if any(name in _OF_TENANTS for name, _ in _NAMED.findall(s))}
     assert len(ours) > 60
     of_all = {s for s in ours if any(part in s for part in _FOR_ALL)}

@@ -125,7 +125,7 @@ async def places(store: PostgresStore, user: str, wanted: Sequence[float], limit
             "t", user, agent=None, session_id=None, space=SPACE, vector=wanted, limit=limit
         ),
     )
-    return [(hit.message.seq, hit.part, round(hit.similarity * 1000)) for hit in hits]
+    return [(hit.seq, hit.part, round(hit.similarity * 1000)) for hit in hits]
 
 
 async def exactly(store: PostgresStore, user: str, wanted: Sequence[float], limit: int) -> set[tuple[int, int]]:

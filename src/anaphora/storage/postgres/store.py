@@ -86,19 +86,25 @@ class PostgresStore:
         return await self._appends.put(append)
 
     async def due_jobs(
-        self, *, now: datetime | None, lease_seconds: float, with_model: bool, limit: int
+        self, *, now: datetime | None, lease_seconds: float, with_model: bool, limit: int, with_embedder: bool = True
     ) -> Sequence[tuple[str, UUID]]:
         """Tenant and id of jobs of all tenants that could be claimed at `now`, oldest first, fair between tenants."""
         return await self._survey(
             "queue",
             lambda unit: unit.jobs.candidates(
-                now=now or unit.now(), lease_seconds=lease_seconds, with_model=with_model, limit=limit
+                now=now or unit.now(),
+                lease_seconds=lease_seconds,
+                with_model=with_model,
+                with_embedder=with_embedder,
+                limit=limit,
             ),
         )
 
-    async def due_count(self, *, now: datetime | None, with_model: bool) -> int:
+    async def due_count(self, *, now: datetime | None, with_model: bool, with_embedder: bool = True) -> int:
         """Live jobs of all tenants that a worker could take at `now` (None: at any time), running ones included."""
-        return await self._survey("queue", lambda unit: unit.jobs.due_count(now=now, with_model=with_model))
+        return await self._survey(
+            "queue", lambda unit: unit.jobs.due_count(now=now, with_model=with_model, with_embedder=with_embedder)
+        )
 
     async def tenants(self, *, after: str, limit: int) -> Sequence[str]:
         """Whose sessions are kept here: names behind `after`, by code points, the first `limit`."""
@@ -208,6 +214,7 @@ async def open_postgres(
     busy_timeout: float = 5.0,
     connections: int = 5,
     max_attempts: int = DEFAULT_MAX_ATTEMPTS,
+    embeds: bool = False,
     read_only: bool = False,
 ) -> AsyncIterator[PostgresStore]:
     """A store in the database behind the URL; its tables are made if they are not there. Closed at the end.
@@ -221,9 +228,9 @@ async def open_postgres(
         time: what time it is; None: the server's clock, which is the same for the workers of all hosts.
         failpoint: told when a transaction is about to be committed and when it is.
         durable: an acknowledged write survives the server's end.
-        busy_timeout: seconds to wait for a connection, for a row that somebody else holds, and for a server that
-            restarts.
+        busy_timeout: seconds to wait for a connection, for a row that is held, and for a server that restarts.
         connections: how many are kept at most; one more carries the calls between processes.
+        embeds: whether every append plans that its messages get vectors.
         max_attempts: how often a planned job may be claimed.
         read_only: never write.
 
@@ -235,7 +242,7 @@ async def open_postgres(
     """
     plain = Connector(dsn=Dsn.parse(url), role=None, lock_timeout=max(busy_timeout, 0.001), durable=durable)
     connector, secret = await open_server(plain, randomness=randomness, read_only=read_only)
-    policy = AppendPolicy(planner=planner, reader_of=reader_of, randomness=randomness, max_attempts=max_attempts)
+    policy = AppendPolicy(planner, reader_of, randomness, max_attempts, embeds)
     engine = connector.engine(connections=connections, wait=busy_timeout)
     transactions = Transactions(engine=engine, randomness=randomness, patience=busy_timeout)
     bell = Bell()

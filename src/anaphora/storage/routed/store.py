@@ -72,7 +72,7 @@ class RoutedStore:
             return await self._stores[server].append(append)
 
     async def due_jobs(
-        self, *, now: datetime | None, lease_seconds: float, with_model: bool, limit: int
+        self, *, now: datetime | None, lease_seconds: float, with_model: bool, limit: int, with_embedder: bool = True
     ) -> Sequence[tuple[str, UUID]]:
         """Tenant and id of jobs that could be claimed: fair between tenants, and servers take turns in being first.
 
@@ -87,20 +87,26 @@ class RoutedStore:
 
         async def ask(name: str) -> Sequence[Due]:
             with named(name):
-                return await self._due_on(name, now, lease_seconds, limit, with_model=with_model)
+                return await self._due_on(
+                    name, now, lease_seconds, limit, with_model=with_model, with_embedder=with_embedder
+                )
 
         answers = await asyncio.gather(*map(ask, names), return_exceptions=True)
         queues = list(self._of_the_well(names, answers))
         return merged(queues, limit=limit)
 
-    async def due_count(self, *, now: datetime | None, with_model: bool) -> int:
+    async def due_count(self, *, now: datetime | None, with_model: bool, with_embedder: bool = True) -> int:
         """Live jobs of all tenants of all servers.
 
         Raises:
             StoreError: a server fails: without it the number is not known.
 
         """
-        return sum(await self._of_each(lambda store: store.due_count(now=now, with_model=with_model)))
+        return sum(
+            await self._of_each(
+                lambda store: store.due_count(now=now, with_model=with_model, with_embedder=with_embedder)
+            )
+        )
 
     async def tenants(self, *, after: str, limit: int) -> Sequence[str]:
         """Whose sessions are kept here, all servers together: names behind `after`, the first `limit`.
@@ -183,13 +189,24 @@ class RoutedStore:
             log.warning("Its work waits for %.0f s: %s", _UNWELL, answer, extra=extra)
 
     async def _due_on(
-        self, name: str, now: datetime | None, lease_seconds: float, limit: int, *, with_model: bool
+        self,
+        name: str,
+        now: datetime | None,
+        lease_seconds: float,
+        limit: int,
+        *,
+        with_model: bool,
+        with_embedder: bool,
     ) -> Sequence[Due]:
         """The queue of one server, without tenants that are asked for elsewhere: nobody could claim theirs."""
         asked = limit
         while True:
             found = await self._stores[name].due_jobs(
-                now=now, lease_seconds=lease_seconds, with_model=with_model, limit=asked
+                now=now,
+                lease_seconds=lease_seconds,
+                with_model=with_model,
+                with_embedder=with_embedder,
+                limit=asked,
             )
             ours = [due for due in found if self._placement.server_of(due[0]) == name]
             if len(ours) >= limit or len(found) < asked:

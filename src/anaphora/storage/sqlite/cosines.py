@@ -1,4 +1,4 @@
-"""Which of many vectors are closest to one, exactly."""
+"""Which of many vectors are closest to one, exactly; and keeping them at hand between searches."""
 
 from __future__ import annotations
 
@@ -7,36 +7,102 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from anaphora.storage.scope import Ref
 from anaphora.storage.vectors import Found
 
-#: vectors in memory at a time
+#: rows that are taken in at a time
 _BLOCK = 4_096
 
 
-def closest(rows: Iterable[Sequence[Any]], vector: Sequence[float], limit: int) -> list[Found]:
-    """The closest passages: at least `limit` if there are so many, and all that are as close as the last of them.
+class Matrix:
+    """The vectors of one user in one space, as far as they were read.
 
     Args:
-        rows: session, number, part, and the embedding as bytes; every vector has length 1.
-        vector: what they are compared with, of length 1.
-        limit: at least 1.
+        dimensions: of each vector; all have length 1.
 
     """
-    wanted = np.asarray(vector, dtype="<f4")
-    stream = iter(rows)
-    best: list[Found] = []
-    while block := list(islice(stream, _BLOCK)):
-        vectors = np.frombuffer(b"".join(row[3] for row in block), dtype="<f4").reshape(len(block), len(wanted))
+
+    def __init__(self, dimensions: int) -> None:
+        self.count = 0
+        #: number of the newest row that is in
+        self.last = 0
+        self._vectors = np.empty((0, dimensions), dtype=np.float32)
+        self._places = np.empty((0, 4), dtype=np.int64)
+        self._sessions: dict[Ref, int] = {}
+        self._agents: dict[str, int] = {}
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes."""
+        return self._vectors.nbytes + self._places.nbytes
+
+    def add(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Take in rows: number, session, message, part, agent, and the embedding as little-endian float32 bytes."""
+        stream = iter(rows)
+        while block := list(islice(stream, _BLOCK)):
+            stop = self.count + len(block)
+            self._make_room(stop)
+            data = np.frombuffer(b"".join([row[5] for row in block]), dtype="<f4")
+            self._vectors[self.count : stop] = data.reshape(len(block), -1)
+            self._places[self.count : stop] = [
+                (
+                    self._sessions.setdefault(row[1], len(self._sessions)),
+                    row[2],
+                    row[3],
+                    self._agents.setdefault(row[4], len(self._agents)),
+                )
+                for row in block
+            ]
+            self.count, self.last = stop, max(self.last, block[-1][0])
+
+    def closest(self, vector: Sequence[float], limit: int, *, agent: str | None, session: Ref | None) -> list[Found]:
+        """The closest passages: at least `limit` if there are so many, and all that are as close as the last of them.
+
+        Args:
+            vector: what they are compared with, of length 1.
+            limit: at least 1.
+            agent: only of conversations with this agent.
+            session: only of this session.
+
+        """
+        wanted = np.asarray(vector, dtype=np.float32)
+        rows = self._rows(agent, session)
+        places = self._places[: self.count]
+        vectors = self._vectors[: self.count]
+        if rows is not None:
+            places, vectors = places[rows], vectors[rows]
+        if not len(places):
+            return []
         cosines = vectors @ wanted
-        least = _limit_th([*cosines.tolist(), *(close for *_, close in best)], limit)
-        best = [found for found in best if found[3] >= least]
-        best += [(*block[at][:3], float(cosines[at])) for at in np.flatnonzero(cosines >= np.float32(least))]
-    return best
+        if limit < len(cosines):
+            least = np.partition(cosines, -limit)[-limit]
+            near = np.flatnonzero(cosines >= least)
+            places, cosines = places[near], cosines[near]
+        refs = list(self._sessions)
+        return [
+            (refs[number], seq, part, close)
+            for (number, seq, part, _), close in zip(places.tolist(), cosines.tolist(), strict=True)
+        ]
 
+    def _rows(self, agent: str | None, session: Ref | None) -> npt.NDArray[np.int64] | None:
+        """Which rows are meant; None for all of them."""
+        if agent is None and session is None:
+            return None
+        places = self._places[: self.count]
+        meant = np.ones(len(places), dtype=bool)
+        if agent is not None:
+            meant &= places[:, 3] == self._agents.get(agent, -1)
+        if session is not None:
+            meant &= places[:, 0] == self._sessions.get(session, -1)
+        return np.flatnonzero(meant)
 
-def _limit_th(values: Sequence[float], limit: int) -> float:
-    """The `limit`-th largest value, or the smallest if there are fewer."""
-    if limit >= len(values):
-        return min(values)
-    return float(np.partition(np.asarray(values), -limit)[-limit])
+    def _make_room(self, count: int) -> None:
+        if count <= len(self._vectors):
+            return
+        room = max(count, len(self._vectors) * 3 // 2)
+        vectors = np.empty((room, self._vectors.shape[1]), dtype=np.float32)
+        places = np.empty((room, 4), dtype=np.int64)
+        vectors[: self.count], places[: self.count] = self._vectors[: self.count], self._places[: self.count]
+        self._vectors, self._places = vectors, places

@@ -25,6 +25,7 @@ from anaphora.storage.bell import Bell
 from anaphora.storage.policy import DEFAULT_MAX_ATTEMPTS, AppendPolicy
 from anaphora.storage.sqlite.engine import Database, Durability, raw
 from anaphora.storage.sqlite.errors import translated
+from anaphora.storage.sqlite.matrices import Matrices
 from anaphora.storage.sqlite.opening import open_read_only, open_writer
 from anaphora.storage.sqlite.search import FtsWords
 from anaphora.storage.sqlite.vectors import BlobVectors
@@ -64,6 +65,7 @@ class SqliteStore:
         self._clock = clock
         self._busy_timeout = busy_timeout
         self._bell = Bell()
+        self._matrices = Matrices()
         self._closed = False
         self._closing = threading.Lock()
         self._pending: dict[asyncio.AbstractEventLoop, list[Task]] = {}
@@ -102,18 +104,24 @@ class SqliteStore:
         return cast("Receipt", await self._hand_in(append=append))
 
     async def due_jobs(
-        self, *, now: datetime | None, lease_seconds: float, with_model: bool, limit: int
+        self, *, now: datetime | None, lease_seconds: float, with_model: bool, limit: int, with_embedder: bool = True
     ) -> Sequence[tuple[str, UUID]]:
         """Tenant and id of jobs of all tenants that could be claimed at `now`, oldest first, fair between tenants."""
         return await self._look(
             lambda unit: unit.jobs.candidates(
-                now=now or unit.now(), lease_seconds=lease_seconds, with_model=with_model, limit=limit
+                now=now or unit.now(),
+                lease_seconds=lease_seconds,
+                with_model=with_model,
+                with_embedder=with_embedder,
+                limit=limit,
             )
         )
 
-    async def due_count(self, *, now: datetime | None, with_model: bool) -> int:
+    async def due_count(self, *, now: datetime | None, with_model: bool, with_embedder: bool = True) -> int:
         """Live jobs of all tenants that a worker could take at `now` (None: at any time), running ones included."""
-        return await self._look(lambda unit: unit.jobs.due_count(now=now, with_model=with_model))
+        return await self._look(
+            lambda unit: unit.jobs.due_count(now=now, with_model=with_model, with_embedder=with_embedder)
+        )
 
     async def tenants(self, *, after: str, limit: int) -> Sequence[str]:
         """Whose sessions are kept here: names behind `after`, by code points, the first `limit`."""
@@ -158,8 +166,9 @@ class SqliteStore:
         if self._closed:
             raise StoreClosed("the store is closed: open it again")
 
-    def _unit(self, connection: sa.Connection) -> SqlUnit:
-        return SqlUnit(connection, FtsWords(connection), BlobVectors(connection), self._policy, now=self._clock.now)
+    def _unit(self, connection: sa.Connection, matrices: Matrices | None = None) -> SqlUnit:
+        vectors = BlobVectors(connection, matrices)
+        return SqlUnit(connection, FtsWords(connection), vectors, self._policy, now=self._clock.now)
 
     async def _look(self, work: Callable[[SqlUnit], T]) -> T:
         self._check_open()
@@ -167,7 +176,7 @@ class SqliteStore:
 
     def _read(self, work: Callable[[SqlUnit], T]) -> T:
         with translated(), self._snapshot() as connection:
-            return work(self._unit(connection))
+            return work(self._unit(connection, self._matrices))
 
     @contextmanager
     def _snapshot(self) -> Iterator[sa.Connection]:
@@ -248,6 +257,7 @@ async def open_sqlite(
     busy_timeout: float = 5.0,
     readers: int = 3,
     max_attempts: int = DEFAULT_MAX_ATTEMPTS,
+    embeds: bool = False,
     read_only: bool = False,
 ) -> AsyncIterator[SqliteStore]:
     """A store on the file at `path`, made if it is not there; `:memory:` for one that is forgotten. Closed at the end.
@@ -262,6 +272,7 @@ async def open_sqlite(
         durability: "full": an acknowledged write survives a power cut; "normal": kill -9, and is faster.
         busy_timeout: seconds to wait for another process that writes.
         readers: how many threads read.
+        embeds: whether every append plans that its messages get vectors.
         max_attempts: how often a planned job may be claimed.
         read_only: open an existing file without ever writing to it.
 
@@ -273,7 +284,7 @@ async def open_sqlite(
     database = Database(
         path=None if str(path) == MEMORY else Path(path), durability=Durability(durability), read_only=read_only
     )
-    policy = AppendPolicy(planner=planner, reader_of=reader_of, randomness=randomness, max_attempts=max_attempts)
+    policy = AppendPolicy(planner, reader_of, randomness, max_attempts, embeds)
     if read_only:
         database, connection, secret = await asyncio.to_thread(_open_for_reading, database, busy_timeout)
     else:

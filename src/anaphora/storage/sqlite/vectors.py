@@ -1,35 +1,85 @@
-"""Search by meaning on SQLite: every vector of the scope is compared."""
+"""Search by meaning on SQLite: every vector of the scope is compared.
+
+The vectors of a user are read once and kept at hand; a search reads what came since. Rows are only ever added, with
+growing numbers, or erased, which the database counts for each user (`vector_marks`, by a trigger): then they are read
+anew. What a search sees is thus what its own transaction sees.
+"""
 
 from __future__ import annotations
 
 import importlib
 import struct
 from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
 from anaphora.domain.vectors import Space
 from anaphora.errors import MissingExtra
-from anaphora.storage.scope import Scope
+from anaphora.storage.scope import Scope, raw
+from anaphora.storage.sqlite.matrices import Kept, Matrices
 from anaphora.storage.tables import message_vectors
-from anaphora.storage.vectors import Found, VectorSearch, scope_conditions
+from anaphora.storage.vectors import Found, VectorSearch
 
-_PLACE = (message_vectors.c.session_uid, message_vectors.c.seq, message_vectors.c.part)
-_EMBEDDING = message_vectors.c.embedding
+_ERASED = sa.text("SELECT erased FROM vector_marks WHERE tenant_id = :tenant AND user_id = :user")
+_ROWID: sa.ColumnElement[int] = sa.literal_column("message_vectors.rowid", sa.Integer)
+_ROWS = (
+    sa.select(
+        _ROWID,
+        raw(message_vectors.c.session_uid),
+        message_vectors.c.seq,
+        message_vectors.c.part,
+        message_vectors.c.agent_id,
+        message_vectors.c.embedding,
+    )
+    .where(
+        message_vectors.c.tenant_id == sa.bindparam("tenant"),
+        message_vectors.c.space == sa.bindparam("space"),
+        message_vectors.c.user_id == sa.bindparam("user"),
+        sa.bindparam("last") < _ROWID,
+    )
+    .order_by(_ROWID)
+)
 
 
 class BlobVectors(VectorSearch):
-    """`ports.search.VectorIndex`: vectors are blobs of little-endian float32."""
+    """`ports.search.VectorIndex`: vectors are blobs of little-endian float32.
+
+    Args:
+        connection: in a transaction.
+        matrices: what is kept between searches; None for a transaction that writes: what it sees may never be.
+
+    """
+
+    def __init__(self, connection: sa.Connection, matrices: Matrices | None = None) -> None:
+        super().__init__(connection)
+        self._matrices = matrices
 
     def _closest(self, scope: Scope, space: Space, vector: Sequence[float], limit: int) -> Sequence[Found]:
-        rows = self._connection.execute(sa.select(*_PLACE, _EMBEDDING).where(*scope_conditions(scope, space)))
         # numpy takes as long to load as the rest of the library, and only who searches by meaning needs it
         try:
             cosines = importlib.import_module("anaphora.storage.sqlite.cosines")
         except ModuleNotFoundError:
             raise MissingExtra("search by meaning", "local") from None
-        found: Sequence[Found] = cosines.closest(rows, vector, limit)
+        kept = Kept() if self._matrices is None else self._matrices.of(scope.tenant, scope.user, space.name)
+        session = None if scope.session_id is None else scope.session_id.hex
+        with kept.lock:
+            self._read(kept, scope, space, cosines.Matrix)
+            found: Sequence[Found] = kept.matrix.closest(vector, limit, agent=scope.agent, session=session)
+        if self._matrices is not None:
+            self._matrices.trim()
         return found
+
+    def _read(self, kept: Kept, scope: Scope, space: Space, new: Any) -> None:  # noqa: ANN401 - a class of an optional module
+        """Bring what is kept to what this transaction sees."""
+        user = {"tenant": scope.tenant, "user": scope.user}
+        erased = self._connection.execute(_ERASED, user).scalar_one_or_none() or 0
+        # a VACUUM may number the rows anew; it changes the version of the schema, as nothing else does while we look
+        schema = self._connection.exec_driver_sql("PRAGMA schema_version").scalar_one()
+        if kept.matrix is None or kept.state != (schema, erased):
+            kept.matrix, kept.state = new(space.dimensions), (schema, erased)
+        where = {**user, "space": space.name, "last": kept.matrix.last}
+        kept.matrix.add(self._connection.execute(_ROWS, where))
 
     def _kept(self, vector: Sequence[float]) -> bytes:
         return struct.pack(f"<{len(vector)}f", *vector)

@@ -6,6 +6,7 @@ from anaphora.testing.conformance.store_laws.appends import AppendLaws
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.concurrency import ConcurrencyLaws
 from anaphora.testing.conformance.store_laws.editing import EditingLaws
+from anaphora.testing.conformance.store_laws.embedding import EmbeddingLaws, LookupLaws
 from anaphora.testing.conformance.store_laws.heads import HeadLaws
 from anaphora.testing.conformance.store_laws.history import HistoryLaws
 from anaphora.testing.conformance.store_laws.jobs import JobLaws
@@ -40,6 +41,8 @@ class StoreConformance(
     WaitLaws,
     WordLaws,
     VectorLaws,
+    EmbeddingLaws,
+    LookupLaws,
     TransactionLaws,
     OpeningLaws,
     ResetLaws,

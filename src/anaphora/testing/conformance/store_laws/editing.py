@@ -62,11 +62,9 @@ async def found(store: Store, word: str) -> list[int]:
     """The numbers of the messages that have this word."""
     hits = await store.read(
         TENANT,
-        lambda unit: unit.words.search(
-            TENANT, KEY.user, agent=None, session_id=None, terms=[word], trigrams=[], limit=9
-        ),
+        lambda unit: unit.words.find(TENANT, KEY.user, agent=None, session_id=None, terms=[word], pieces=[], limit=9),
     )
-    return sorted(hit.message.seq for hit in hits)
+    return sorted({match.seq for match in hits.found})
 
 
 class EditingLaws(StoreLaws):
@@ -145,6 +143,7 @@ class EditingLaws(StoreLaws):
             assert await session(store) == before
             assert await log_of(store) == ["red house", "red horse"]
             assert await found(store, "red") == [0, 1]
+            assert await found(store, "blue") == []
             assert not await store.read(
                 TENANT, lambda unit: unit.history.versions(TENANT, row_of(unit).id, SeqRange(0, 2))
             )

@@ -58,13 +58,13 @@ class Seen:
 def look(unit: Unit) -> Seen:
     """Look at everything."""
     row = row_of(unit)
-    hits = unit.words.search(TENANT, "alice", agent=None, session_id=None, terms=["word"], trigrams=(), limit=200)
+    hits = unit.words.find(TENANT, "alice", agent=None, session_id=None, terms=["word"], pieces=(), limit=200)
     return Seen(
         row=row,
         log=tuple(unit.messages.range(TENANT, row.id, SeqRange(0, 200), limit=200)),
         chain=tuple(unit.summaries.chain(TENANT, row.id, strategy=STRATEGY, limit=200)),
         head=unit.summaries.head(TENANT, row.id, reader_of(None)),
-        found=frozenset(hit.message.seq for hit in hits),
+        found=frozenset(match.seq for match in hits.found),
         jobs=tuple(sorted(f"{job.kind} {job.state}" for job in unit.jobs.list(TENANT))),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import Message
 from anaphora.domain.vectors import Space
 from anaphora.errors import InvalidInput
-from anaphora.ports.rows import PassageVector, VectorHit
+from anaphora.ports.rows import PassageVector
 from anaphora.ports.store import Store, Unit
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.tools import KEY, TENANT, after, append, key_of, row_of, session
@@ -29,6 +29,17 @@ OTHER_SPACES = (
     Space(profile="plain/2", dimensions=2),
     Space(profile='it\'s "quoted"; --', dimensions=2),
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Close:
+    """A passage that was found, with its message."""
+
+    session_id: UUID
+    key: SessionKey
+    message: Message
+    part: int
+    similarity: float
 
 
 def at(degrees: float, length: float = 1.0) -> tuple[float, float]:
@@ -70,20 +81,28 @@ async def nearest(
     within: SessionKey | None = None,
     space: Space = SPACE,
     limit: int = 10,
-) -> list[VectorHit]:
+) -> list[Close]:
     """What is closest in this scope."""
     uid = (await session(store, within)).id if within else None
-    return list(
-        await store.read(
-            tenant,
-            lambda unit: unit.vectors.nearest(
-                tenant, user, agent=agent, session_id=uid, space=space, vector=vector, limit=limit
-            ),
-        )
-    )
+
+    def work(unit: Unit) -> list[Close]:
+        found = unit.vectors.nearest(tenant, user, agent=agent, session_id=uid, space=space, vector=vector, limit=limit)
+        said = unit.lookup.messages(tenant, {(match.session_id, match.seq): None for match in found})
+        return [
+            Close(
+                session_id=match.session_id,
+                key=match.key,
+                message=said[match.session_id, match.seq],
+                part=match.part,
+                similarity=match.similarity,
+            )
+            for match in found
+        ]
+
+    return await store.read(tenant, work)
 
 
-def texts(hits: Sequence[VectorHit]) -> list[str]:
+def texts(hits: Sequence[Close]) -> list[str]:
     """What the hits say, best first."""
     return [hit.message.content for hit in hits]
 

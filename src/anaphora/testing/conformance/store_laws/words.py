@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from uuid import UUID
 
 from anaphora.domain.keys import SeqRange, SessionKey
-from anaphora.domain.messages import NewMessage, Role
-from anaphora.ports.rows import WordHit
-from anaphora.ports.store import Store
+from anaphora.domain.messages import Message, NewMessage, Role
+from anaphora.ports.store import Store, Unit
+from anaphora.rules.ranking import rank
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.tools import (
     NOW,
@@ -58,29 +60,43 @@ CLOSE = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Hit:
+    """A message that was found, with how well it answers."""
+
+    session_id: UUID
+    key: SessionKey
+    message: Message
+    score: float
+
+
 async def found(
     store: Store,
     *terms: str,
-    trigrams: Sequence[str] = (),
+    pieces: Sequence[str] = (),
     tenant: str = TENANT,
     user: str = "alice",
     agent: str | None = None,
     within: SessionKey | None = None,
     limit: int = 10,
-) -> list[WordHit]:
-    """What is found in this scope."""
+) -> list[Hit]:
+    """What is found in this scope, best first by the rule that all databases share."""
     uid = (await session(store, within)).id if within else None
-    return list(
-        await store.read(
-            tenant,
-            lambda unit: unit.words.search(
-                tenant, user, agent=agent, session_id=uid, terms=terms, trigrams=trigrams, limit=limit
-            ),
-        )
-    )
+
+    def work(unit: Unit) -> list[Hit]:
+        matches = unit.words.find(tenant, user, agent=agent, session_id=uid, terms=terms, pieces=pieces, limit=limit)
+        keys = {(match.session_id, match.seq): match.key for match in matches.found}
+        ranked = rank("", matches, [], unit.lookup.voices(tenant, keys), scale=None)
+        said = unit.lookup.messages(tenant, keys)
+        return [
+            Hit(session_id=entry.place[0], key=keys[entry.place], message=said[entry.place], score=entry.score)
+            for entry in ranked
+        ]
+
+    return await store.read(tenant, work)
 
 
-def texts(hits: Sequence[WordHit]) -> list[str]:
+def texts(hits: Sequence[Hit]) -> list[str]:
     """What the hits say, best first."""
     return [hit.message.content for hit in hits]
 
@@ -124,9 +140,20 @@ class WordLaws(StoreLaws):
     async def test_of_equal_messages_the_newest_comes_first(self, tmp_path: Path) -> None:
         """I2: the newest is the one that was appended last, whatever its time says."""
         async with self.opened(tmp_path) as store:
-            for day in (3, 1, 2):
-                await store.append(append("the same words", now=NOW.replace(day=day)))
-            assert [hit.message.seq for hit in await found(store, "words")] == [2, 1, 0]
+            for name, day in (("s3", 3), ("s1", 1), ("s2", 2)):
+                key = key_of(session=name)
+                await store.append(append("the same words", key=key, now=NOW.replace(day=day)))
+            assert [hit.key.session for hit in await found(store, "words")] == ["s2", "s1", "s3"]
+            for _ in range(2):
+                await store.append(append("the same words", key=key))
+            matches = await store.read(
+                TENANT,
+                lambda unit: unit.words.find(
+                    TENANT, "alice", agent=None, session_id=None, terms=["words"], pieces=(), limit=4
+                ),
+            )
+            expected = [("s2", 2), ("s2", 1), ("s2", 0), ("s1", 0)]
+            assert [(match.key.session, match.seq) for match in matches.found] == expected
 
     async def test_names_captions_and_tool_results_are_found(self, tmp_path: Path) -> None:
         """What a message says in its name and its parts is found; addresses and metadata say nothing."""
@@ -147,7 +174,7 @@ class WordLaws(StoreLaws):
         async with self.opened(tmp_path) as store:
             await store.append(append("an ordinary message", "東京都に行きました"))
             for typed in TYPED:
-                assert await found(store, typed, trigrams=[typed]) == [], typed
+                assert await found(store, typed, pieces=[typed]) == [], typed
                 assert texts(await found(store, typed, "ordinary")) == ["an ordinary message"], typed
             assert await found(store) == []
 
@@ -163,16 +190,17 @@ class WordLaws(StoreLaws):
             assert "hello there, say it twice" not in texts(await found(store, 'say "hello" twice'))
 
     async def test_scripts_without_spaces_are_found_by_a_piece(self, tmp_path: Path) -> None:
-        """Where words have no blanks between them, all pieces of the question must be in a message."""
+        """Where words have no blanks between them, any piece of the question does, and more of them come first."""
         said = ["昨日東京都に行きました", "大阪で食べた", "ฉันชอบกินข้าวผัด", "plain words"]
         async with self.opened(tmp_path) as store:
             await store.append(append(*said))
-            assert texts(await found(store, trigrams=["東京都"])) == [said[0]]
-            assert texts(await found(store, trigrams=["東京"])) == [said[0]]
-            assert texts(await found(store, trigrams=["東京都", "行き"])) == [said[0]]
-            assert texts(await found(store, trigrams=["ข้าวผัด"])) == [said[2]]
-            assert await found(store, trigrams=["東京都", "大阪で"]) == []
-            assert texts(await found(store, "plain", trigrams=["大阪"])) == [said[1], said[3]]
+            assert texts(await found(store, pieces=["東京都"])) == [said[0]]
+            assert texts(await found(store, pieces=["東京"])) == [said[0]]
+            assert texts(await found(store, pieces=["東京都", "行き"])) == [said[0]]
+            assert texts(await found(store, pieces=["ข้าวผัด"])) == [said[2]]
+            assert set(texts(await found(store, pieces=["東京都", "大阪で"]))) == {said[0], said[1]}
+            assert texts(await found(store, pieces=["東京都", "行き", "大阪で"]))[0] == said[0]
+            assert set(texts(await found(store, "plain", pieces=["大阪"]))) == {said[1], said[3]}
 
     async def test_composed_and_decomposed_letters_are_the_same(self, tmp_path: Path) -> None:
         """Two ways to write one letter find each other."""
@@ -180,7 +208,7 @@ class WordLaws(StoreLaws):
             await store.append(append("Ame\u0301lie が\u3044\u308b", "か\u3099いる"))
             assert len(await found(store, "Am\u00e9lie")) == 1
             assert len(await found(store, "Ame\u0301lie")) == 1
-            assert len(await found(store, trigrams=["がいる"])) == 2
+            assert len(await found(store, pieces=["がいる"])) == 2
 
     async def test_nobody_finds_what_is_somebody_elses(self, tmp_path: Path) -> None:
         """I11: a search stays in its tenant and with its user, and with the agent and the session that are named."""
@@ -196,8 +224,8 @@ class WordLaws(StoreLaws):
                 await store.append(append("the common secret 共通の秘密", key=key))
             for key in keys:
                 mine = {other for other in keys if (other.tenant, other.user) == (key.tenant, key.user)}
-                for terms, trigrams in ((["secret"], []), ([], ["共通の"])):
-                    hits = await found(store, *terms, trigrams=trigrams, tenant=key.tenant, user=key.user, limit=99)
+                for terms, pieces in ((["secret"], []), ([], ["共通の"])):
+                    hits = await found(store, *terms, pieces=pieces, tenant=key.tenant, user=key.user, limit=99)
                     assert {hit.key for hit in hits} == mine
                 agents = await found(store, "secret", tenant=key.tenant, user=key.user, agent=key.agent, limit=99)
                 assert {hit.key for hit in agents} == {other for other in mine if other.agent == key.agent}
@@ -223,7 +251,7 @@ class WordLaws(StoreLaws):
                 await store.append(append("the secret 東京都", key=key_of(session=name)))
             row = await session(store)
             await store.write(TENANT, lambda unit: unit.sessions.reset(TENANT, row.id, now=NOW))
-            for hits in (await found(store, "secret"), await found(store, trigrams=["東京都"])):
+            for hits in (await found(store, "secret"), await found(store, pieces=["東京都"])):
                 assert [hit.key.session for hit in hits] == ["s2"]
             await store.append(append("the secret again"))
             assert len(await found(store, "secret")) == 2

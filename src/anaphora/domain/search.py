@@ -1,0 +1,66 @@
+"""What a search brings, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+from uuid import UUID
+
+from anaphora.domain.keys import SessionKey
+from anaphora.domain.messages import Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A message that was found."""
+
+    session_id: UUID
+    key: SessionKey
+    message: Message
+    #: the passage of the message that answers best: the whole of a short one
+    passage: str
+    #: higher is better; comparable within one answer only
+    score: float
+    #: what the score is made of: "words", "meaning", "session", "speaker", "user"
+    scores: Mapping[str, float]
+    #: words of the question that the passage has
+    words: tuple[str, ...]
+    #: cosine of question and passage; None where the passage is not among the closest, or nothing was compared
+    similarity: float | None
+    #: 0 (nothing to do with the question) to 1, whatever the embedder; see docs/explanation/retrieval.md
+    relevance: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Why it was found, as JSON types."""
+        return {
+            "score": round(self.score, 4),
+            "scores": {name: round(value, 4) for name, value in self.scores.items()},
+            "words": list(self.words),
+            "similarity": None if self.similarity is None else round(self.similarity, 4),
+            "relevance": round(self.relevance, 4),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult(Sequence[Hit]):
+    """The hits of a search, best first."""
+
+    hits: tuple[Hit, ...] = ()
+    #: what was found and is not among the hits, best first: there was no place for it
+    dropped: tuple[Hit, ...] = ()
+    #: what is not as it should be: "embedder" (there is none: words alone were compared), "vectors" (some messages
+    #: are not compared by meaning yet)
+    degraded: tuple[str, ...] = field(default=())
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Hit]: ...
+    def __getitem__(self, index: int | slice) -> Hit | Sequence[Hit]:
+        """The hit at this place."""
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        """How many hits there are."""
+        return len(self.hits)
