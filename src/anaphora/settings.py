@@ -59,6 +59,16 @@ class WorkerSettings(_Section):
     redo_seconds: float = Field(default=60.0, ge=0)
 
 
+class RecallSettings(_Section):
+    """What of the past is brought back for a question: messages that were found, word by word."""
+
+    #: tokens that they may take of a prompt, at most; 0 for none
+    tokens: int = Field(default=2000, ge=0)
+    #: how relevant a message of another session must be, and one of this session; 0 to 1, whatever the embedder
+    threshold: float = Field(default=0.1, ge=0, le=1)
+    threshold_here: float = Field(default=0.5, ge=0, le=1)
+
+
 class PostgresSettings(_Section):
     """How a PostgreSQL server is used."""
 
@@ -139,6 +149,7 @@ class Settings(BaseSettings):
 
     rolling_pairs: RollingPairsSettings = RollingPairsSettings()
     sliding_window: SlidingWindowSettings = SlidingWindowSettings()
+    recall: RecallSettings = RecallSettings()
     worker: WorkerSettings = WorkerSettings()
     postgres: PostgresSettings = PostgresSettings()
 
@@ -283,6 +294,7 @@ def _known(loc: tuple[Any, ...]) -> list[str]:
         "rolling_pairs": RollingPairsSettings,
         "sliding_window": SlidingWindowSettings,
         "worker": WorkerSettings,
+        "recall": RecallSettings,
         "agents": AgentSettings,
         "tasks": ModelSettings,
     }

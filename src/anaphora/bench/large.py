@@ -25,6 +25,8 @@ from anaphora.rules.admission import new_message
 
 MEDIAN_MS, SLOWEST_MS = 20.0, 250.0
 _LIMIT = 10
+#: passages that a search compares, as `anaphora search` does
+_CANDIDATES = 300
 #: messages of a session
 _SESSION = 500
 #: vectors lie around so many directions, as those of texts do
@@ -172,7 +174,10 @@ def _by_meaning(tenant: str, _asked: Sequence[str], space: Space, vector: Sequen
 
 
 def _by_words(tenant: str, asked: Sequence[str], _space: Space, _vector: Sequence[float], unit: Unit) -> int:
-    return len(unit.words.search(tenant, "user", agent=None, session_id=None, terms=asked, trigrams=(), limit=_LIMIT))
+    found = unit.words.find(
+        tenant, "user", agent=None, session_id=None, terms=asked, pieces=(), limit=_CANDIDATES
+    ).found
+    return min(_LIMIT, len(found))
 
 
 def _by_both(tenant: str, asked: Sequence[str], space: Space, vector: Sequence[float], unit: Unit) -> int:

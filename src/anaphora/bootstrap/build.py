@@ -24,14 +24,17 @@ from anaphora.domain.summaries import Method
 from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.models import ChatModel, Embedder, TokenCounter
 from anaphora.ports.store import Store
+from anaphora.rules.relevant import Thresholds
 from anaphora.services.chat import Chat
-from anaphora.services.context import Contexts
+from anaphora.services.context import Contexts, Recall
 from anaphora.services.editing import Editing
+from anaphora.services.embed import Embed
 from anaphora.services.export import Export
 from anaphora.services.importing.restore import Restore
 from anaphora.services.ingest import Ingest
 from anaphora.services.jobs import Jobs
 from anaphora.services.planning import Planning
+from anaphora.services.reindex import Reindex
 from anaphora.services.retrieve import Retrieve
 from anaphora.services.sessions import Sessions
 from anaphora.services.settings import Strategies, live_reader
@@ -70,6 +73,7 @@ class Services:
     chat: Chat
     export: Export
     restore: Restore
+    reindex: Reindex
     worker: Worker
 
 
@@ -98,13 +102,15 @@ async def open_services(
         failpoint=given.failpoint or failpoint_from(settings.failpoint),
     )
     work, strategies = settings.work(), settings.strategies()
-    planning = Planning(strategies=strategies, randomness=world.randomness, work=work)
+    embeds = given.embedder is not None or settings.embedder != "none"
+    planning = Planning(strategies=strategies, randomness=world.randomness, work=work, embeds=embeds)
     models = ChatModels()
     async with open_store(
         settings,
         planner=planning.is_due,
         reader_of=lambda strategy: live_reader(strategies.get(strategy).name),
         max_attempts=work.retry.max_attempts,
+        embeds=embeds,
         read_only=read_only,
         clock=world.clock,
         time=given.clock,
@@ -133,13 +139,9 @@ async def _services(
         failpoint=world.failpoint,
         max_message_bytes=settings.max_message_bytes,
     )
-    contexts = Contexts(
-        store=store,
-        strategies=strategies,
-        counter=counter,
-        secret=secret,
-        default_budget=settings.context_budget,
-    )
+    embedder = given.embedder or embedder_from(settings)
+    retrieve = Retrieve(store=store, embedder=embedder, by_meaning=planning.embeds)
+    contexts = _contexts(settings, store, strategies, counter, secret, retrieve)
     sessions = Sessions(
         store=store,
         strategies=strategies,
@@ -148,9 +150,11 @@ async def _services(
         randomness=world.randomness,
         failpoint=world.failpoint,
     )
-    retrieve = Retrieve(store=store)
     talker, talkers = talkers_from(settings, given.chat_model, models)
-    summarise, with_model = _summarise(settings, given, world, store, planning, models, counter=counter)
+    summarise, with_model = _summarise(
+        settings, given, world, store, planning, models, counter=counter, embedder=embedder
+    )
+    embed = _embed(world, store, planning, embedder)
     return Services(
         settings=settings,
         store=store,
@@ -161,7 +165,7 @@ async def _services(
         contexts=contexts,
         sessions=sessions,
         retrieve=retrieve,
-        jobs=Jobs(store=store, clock=world.clock, failpoint=world.failpoint, with_model=with_model),
+        jobs=_jobs(world, store, with_model=with_model, with_embedder=embed is not None),
         chat=Chat(
             ingest=ingest,
             contexts=contexts,
@@ -172,14 +176,63 @@ async def _services(
         ),
         export=Export(store=store),
         restore=_restore(settings, world, store, planning),
-        worker=_worker(world, store, planning, summarise, with_model=with_model),
+        reindex=Reindex(store=store, planning=planning, embedder=embedder, clock=world.clock),
+        worker=_worker(world, store, planning, summarise, embed, with_model=with_model),
     )
 
 
-def _worker(world: _World, store: Store, planning: Planning, summarise: Summarise, *, with_model: bool) -> Worker:
+def _contexts(
+    settings: Settings,
+    store: Store,
+    strategies: Strategies,
+    counter: TokenCounter,
+    secret: bytes,
+    retrieve: Retrieve,
+) -> Contexts:
+    thresholds = Thresholds(elsewhere=settings.recall.threshold, here=settings.recall.threshold_here)
+    return Contexts(
+        store=store,
+        strategies=strategies,
+        counter=counter,
+        secret=secret,
+        default_budget=settings.context_budget,
+        retrieve=retrieve,
+        recall=Recall(tokens=settings.recall.tokens, thresholds=thresholds),
+    )
+
+
+def _jobs(world: _World, store: Store, *, with_model: bool, with_embedder: bool) -> Jobs:
+    return Jobs(
+        store=store,
+        clock=world.clock,
+        failpoint=world.failpoint,
+        with_model=with_model,
+        with_embedder=with_embedder,
+    )
+
+
+def _embed(world: _World, store: Store, planning: Planning, embedder: Embedder | None) -> Embed | None:
+    if embedder is None:
+        return None
+    return Embed(store=store, planning=planning, embedder=embedder, clock=world.clock, failpoint=world.failpoint)
+
+
+def _worker(
+    world: _World,
+    store: Store,
+    planning: Planning,
+    summarise: Summarise,
+    embed: Embed | None,
+    *,
+    with_model: bool,
+) -> Worker:
     return Worker(
         store=store,
-        handlers={JobKind.SUMMARISE: summarise, JobKind.REBUILD: summarise},
+        handlers={
+            JobKind.SUMMARISE: summarise,
+            JobKind.REBUILD: summarise,
+            **({JobKind.EMBED: embed} if embed is not None else {}),
+        },
         clock=world.clock,
         randomness=world.randomness,
         failpoint=world.failpoint,
@@ -221,9 +274,9 @@ def _summarise(
     models: ChatModels,
     *,
     counter: TokenCounter,
+    embedder: Embedder | None,
 ) -> tuple[Summarise, bool]:
     model, by_agent = summarisers_from(settings, given.memory_model or given.chat_model, counter, models)
-    embedder = given.embedder or embedder_from(settings)
     service = Summarise(
         store=store,
         strategies=planning.strategies,

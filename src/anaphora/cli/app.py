@@ -74,8 +74,8 @@ class Root(LazyGroup):
         "search": Entry(
             module="reading",
             function="search",
-            help="Find messages by their words.",
-            example="anaphora search peanuts --user alice",
+            help="Find messages by their words and by what they mean.",
+            example='anaphora search "what am I allergic to?" --user alice --explain',
         ),
         "reset": Entry(
             module="managing",
@@ -94,6 +94,12 @@ class Root(LazyGroup):
             function="worker",
             help="Work on queued jobs until told to stop.",
             example="anaphora worker --drain",
+        ),
+        "reindex": Entry(
+            module="reindexing",
+            function="reindex",
+            help="Give every message the vectors by which it is found by meaning.",
+            example="anaphora reindex",
         ),
         "migrate": Entry(
             module="operating",
@@ -162,6 +168,25 @@ class Jobs(LazyGroup):
             function="retry",
             help="Queue failed jobs again: one by its id, or all.",
             example="anaphora jobs retry",
+        ),
+    }
+
+
+class Evals(LazyGroup):
+    """The commands of `anaphora eval`."""
+
+    table: ClassVar[Mapping[str, Entry]] = {
+        "locomo": Entry(
+            module="evaluating",
+            function="locomo",
+            help="Measure what is found again on LoCoMo's conversations.",
+            example="anaphora eval locomo locomo10.json --json",
+        ),
+        "recall": Entry(
+            module="evaluating",
+            function="recall",
+            help="Measure what is found again on conversations of your own.",
+            example="anaphora eval recall questions.json --json",
         ),
     }
 
@@ -241,3 +266,4 @@ _group("summaries", Summaries, "Look into summaries: versions, points, differenc
 _group("sessions", Sessions, "List sessions.")
 _group("jobs", Jobs, "Look after background work.")
 _group("models", Models, "See and fetch models.")
+_group("eval", Evals, "Measure how much of what was said is found again.")

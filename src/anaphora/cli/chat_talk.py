@@ -10,9 +10,9 @@ import anyio
 
 from anaphora.cli.chat_view import ChatView
 from anaphora.domain.context import Context
+from anaphora.domain.search import Hit
 from anaphora.errors import InvalidInput, ModelError
 from anaphora.memory import Memory, Session
-from anaphora.ports.rows import WordHit
 from anaphora.services.chat import Turn
 
 #: quotes of an answer without a model
@@ -88,7 +88,7 @@ class Talk:
             self.view.interrupted(kept=turn.receipt is not None)
         await self._account()
 
-    async def _remembered(self, text: str) -> Sequence[WordHit]:
+    async def _remembered(self, text: str) -> Sequence[Hit]:
         try:
             return await self.room.session.recall(text, limit=QUOTES)
         except InvalidInput:

@@ -11,8 +11,8 @@ from anaphora.cli.output import clean, plural
 from anaphora.domain.context import Context
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message
+from anaphora.domain.search import Hit
 from anaphora.domain.summaries import Summary
-from anaphora.ports.rows import WordHit
 
 NOTHING_YET = "I have nothing about that yet."
 #: a quote is cut after so many characters
@@ -80,7 +80,7 @@ class ChatView:
         """The model did not answer."""
         self.error(f"{error.rstrip('.')}; your message is kept: /retry answers it again")
 
-    def recalled(self, name: str, hits: Sequence[WordHit]) -> None:
+    def recalled(self, name: str, hits: Sequence[Hit]) -> None:
         """What is remembered, in place of an answer."""
         self.begin_answer(name)
         self.piece(NOTHING_YET if not hits else "I remember:")
@@ -88,7 +88,7 @@ class ChatView:
         for hit in hits:
             self.hit(hit)
 
-    def hit(self, hit: WordHit) -> None:
+    def hit(self, hit: Hit) -> None:
         """A message that was found, with its date."""
         message = hit.message
         who = message.name or message.role.value
@@ -150,7 +150,7 @@ class ChatView:
         elif not made:
             self._say("nothing due")
 
-    def found(self, words: str, hits: Sequence[WordHit]) -> None:
+    def found(self, words: str, hits: Sequence[Hit]) -> None:
         """What `/search` brought."""
         if not hits:
             self._say(f"nothing found for {words!r}")

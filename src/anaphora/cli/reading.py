@@ -14,9 +14,9 @@ from anaphora.cli.running import Access, check_session, key_of, run, settings_fr
 from anaphora.cli.shapes import context_json, hit_json, message_json
 from anaphora.domain.context import Context
 from anaphora.domain.messages import Message
+from anaphora.domain.search import Hit, SearchResult
 from anaphora.errors import InvalidInput, UnknownName
 from anaphora.memory import Memory
-from anaphora.ports.rows import WordHit
 
 FORMATS = ("text", "openai", "anthropic")
 
@@ -105,37 +105,73 @@ def history(
 
 
 def search(
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words; nothing in them is search syntax.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A question; nothing in it is search syntax.")],
     *,
     user: User,
     agent: AnyAgent = None,
     session: AnySession = None,
     limit: Limit = 10,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say what each score is made of, and what was found beside.")
+    ] = False,
     db: Db = None,
     tenant: Tenant = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find messages of a user by their words, best first."""
+    """Find messages of a user by their words and by what they mean, best first."""
     settings = settings_from(db, tenant=tenant)
 
-    async def work(services: Services) -> Sequence[WordHit]:
+    async def work(services: Services) -> SearchResult:
         return await Memory(services).search(query, user=user, agent=agent, session=session, limit=limit)
 
-    hits = run(work, settings, Access.READ)
+    found = run(work, settings, Access.READ)
     if as_json:
-        emit({"hits": [hit_json(hit) for hit in hits]})
+        dropped = {"dropped": [hit_json(hit) for hit in found.dropped]} if explain else {}
+        emit({"hits": [hit_json(hit) for hit in found.hits], "degraded": list(found.degraded), **dropped})
         return
+    if explain:
+        _why(found)
+    else:
+        table(
+            ("session", "seq", "said at", "by", "score", "content"),
+            ((*_place(hit), round(hit.score, 1), hit.message.content) for hit in found),
+            empty="Nothing was found.",
+        )
+    for missing in found.degraded:
+        note(_MISSING.get(missing, f"Degraded: {missing}."))
+
+
+_MISSING = {
+    "embedder": "Words alone were compared: there is no embedder, see `anaphora models pull`.",
+    "vectors": "Some messages were compared by their words alone: their vectors are not made yet.",
+}
+
+
+def _place(hit: Hit) -> tuple[object, ...]:
+    return (
+        hit.key.session,
+        hit.message.seq,
+        hit.message.created_at,
+        _speaker(hit.message.role, hit.message.name),
+    )
+
+
+def _why(found: SearchResult) -> None:
+    """Hits with what their scores are made of, then what there was no place for."""
+    kinds = ("words", "meaning", "session", "speaker", "user")
     table(
-        ("session", "seq", "said at", "by", "score", "content"),
+        ("in", "session", "seq", "said at", "by", "score", *kinds, "relevance", "has", "passage"),
         (
             (
-                hit.key.session,
-                hit.message.seq,
-                hit.message.created_at,
-                _speaker(hit.message.role, hit.message.name),
-                round(hit.score, 1),
-                hit.message.content,
+                included,
+                *_place(hit),
+                round(hit.score, 2),
+                *(round(hit.scores.get(kind, 0.0), 2) for kind in kinds),
+                round(hit.relevance, 2),
+                " ".join(hit.words),
+                hit.passage,
             )
+            for hits, included in ((found.hits, True), (found.dropped, False))
             for hit in hits
         ),
         empty="Nothing was found.",

@@ -7,8 +7,9 @@ from typing import Any
 from anaphora.domain.context import Context
 from anaphora.domain.jobs import SEED_WORDS, Job
 from anaphora.domain.messages import Message
+from anaphora.domain.search import Hit
 from anaphora.domain.summaries import Point, Summary
-from anaphora.ports.rows import SessionRow, WordHit
+from anaphora.ports.rows import SessionRow
 
 
 def message_json(message: Message) -> dict[str, Any]:
@@ -32,13 +33,14 @@ def message_json(message: Message) -> dict[str, Any]:
     }
 
 
-def hit_json(hit: WordHit) -> dict[str, Any]:
+def hit_json(hit: Hit) -> dict[str, Any]:
     """A message that was found, with where it stands."""
     return {
         "user": hit.key.user,
         "agent": hit.key.agent,
         "session": hit.key.session,
-        "score": round(hit.score, 4),
+        **hit.to_dict(),
+        "passage": hit.passage,
         **message_json(hit.message),
     }
 

@@ -118,8 +118,10 @@ class Crew:
 
     async def _left(self) -> int:
         """Jobs that this process could do, now or later."""
-        with_model = self._services.jobs.with_model
-        return await self._services.store.due_count(now=None, with_model=with_model)
+        jobs = self._services.jobs
+        return await self._services.store.due_count(
+            now=None, with_model=jobs.with_model, with_embedder=jobs.with_embedder
+        )
 
     async def _obey_signals(self, scope: anyio.CancelScope, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         """The first signal lets the job in hand finish within the grace, the second does not."""

@@ -14,13 +14,14 @@ import anyio
 from anaphora.bootstrap import Overrides, Services, open_services
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import ReceiptState
+from anaphora.domain.search import SearchResult
 from anaphora.errors import InvalidInput
 from anaphora.memory.jobs import JobsView
 from anaphora.memory.scope import tenant_of
 from anaphora.memory.session import Session
 from anaphora.ports.exchange import Scope
 from anaphora.ports.models import ChatModel, Embedder
-from anaphora.ports.rows import SessionRow, WordHit
+from anaphora.ports.rows import SessionRow
 from anaphora.services.importing.run import ImportReport
 from anaphora.services.importing.sources import source_of
 from anaphora.settings import Settings, load
@@ -183,8 +184,8 @@ class Memory:
         session: str | None = None,
         tenant: str | None = None,
         limit: int = 10,
-    ) -> Sequence[WordHit]:
-        """Messages of this user that share words with the query, best first."""
+    ) -> SearchResult:
+        """Messages of this user that answer the query, by their words and by what they mean, best first."""
         settings = self._services.settings
         return await self._services.retrieve.search(
             query,

@@ -14,9 +14,9 @@ from anaphora.domain.context import Context
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import Message, Part, Receipt
 from anaphora.domain.moments import AsOf
+from anaphora.domain.search import Hit
 from anaphora.domain.summaries import Summary
 from anaphora.errors import InvalidInput, NotFound
-from anaphora.ports.rows import WordHit
 from anaphora.rules.admission import new_message
 from anaphora.services.chat import Answer, Turn
 from anaphora.services.editing import Change
@@ -217,7 +217,7 @@ class Session:
                 async for piece in pieces:
                     yield piece
 
-    async def recall(self, content: str, *, limit: int = 5) -> Sequence[WordHit]:
+    async def recall(self, content: str, *, limit: int = 5) -> Sequence[Hit]:
         """What was said before that shares words with a message: what can be answered without a model."""
         return await self._services.chat.recall(self.key, content, limit=limit)
 

@@ -13,9 +13,9 @@ import anyio
 from anaphora.domain.context import Context
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import Receipt, Role
+from anaphora.domain.search import Hit
 from anaphora.errors import ConfigError, InvalidInput, ModelOutputInvalid
 from anaphora.ports.models import ChatModel
-from anaphora.ports.rows import WordHit
 from anaphora.rules.admission import new_message
 from anaphora.services.context import Contexts
 from anaphora.services.ingest import Ingest
@@ -24,6 +24,8 @@ from anaphora.services.sessions import Sessions
 
 #: messages in which the question of an interrupted answer is looked for
 _LOOK_BACK = 8
+#: how relevant a message must be that has none of the words
+_TELLING = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,12 +164,13 @@ class Chat:
             raise ModelOutputInvalid("empty", "nothing was stored as the answer")
         await self._store(key, text, turn, interrupted=False, answer_key=answer_key)
 
-    async def recall(self, key: SessionKey, content: str, *, limit: int = 5) -> tuple[WordHit, ...]:
-        """What this user said that shares words with the message: all that can be answered without a model."""
+    async def recall(self, key: SessionKey, content: str, *, limit: int = 5) -> tuple[Hit, ...]:
+        """What this user said that has to do with the message: all that can be answered without a model."""
         hits = await self.retrieve.search(
             content, tenant=key.tenant, user=key.user, agent=key.agent, limit=min(limit + 1, 200)
         )
-        return tuple(hit for hit in hits if hit.message.content != content)[:limit]
+        telling = (hit for hit in hits if hit.words or hit.relevance >= _TELLING)
+        return tuple(hit for hit in telling if hit.message.content != content)[:limit]
 
     async def _store(
         self, key: SessionKey, text: str, turn: Turn, *, interrupted: bool, answer_key: str | None = None

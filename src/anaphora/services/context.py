@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 import anyio.to_thread
@@ -13,18 +13,23 @@ from anaphora.domain.keys import SeqRange, SessionKey, checked_text
 from anaphora.domain.messages import Message
 from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.plans import Selection, Snapshot, State
+from anaphora.domain.search import Hit
 from anaphora.domain.summaries import Method, Summary, SummaryStatus
 from anaphora.ports.models import TokenCounter
 from anaphora.ports.rows import Head, SessionRow
 from anaphora.ports.store import Store, Unit
 from anaphora.rules.assembly import Material, assemble, fixed_tokens
-from anaphora.rules.memory_block import delimiter
+from anaphora.rules.memory_block import delimiter, mark
+from anaphora.rules.relevant import Thresholds
+from anaphora.services.retrieve import MAX_LIMIT, MAX_QUERY_CHARS, Asked, Retrieve, Whose
 from anaphora.services.settings import Strategies, live_reader
 
 #: messages read at a time, newest first, until the budget is full
 _PAGE = 48
 #: texts longer than this are counted in a thread
 _SLOW_CHARS = 20_000
+#: hardly a message that is worth showing has fewer tokens
+_LEAST_TOKENS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +40,17 @@ class _Found:
     selection: Selection
     messages: tuple[Message, ...]
     deleted: tuple[SeqRange, ...] = ()
+    session_id: UUID | None = None
+    hits: tuple[Hit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """What of the past is brought back for a question."""
+
+    #: tokens that it may take, at most; 0 for nothing
+    tokens: int = 2000
+    thresholds: Thresholds = field(default_factory=Thresholds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +62,8 @@ class Contexts:
     counter: TokenCounter
     secret: bytes
     default_budget: int
+    retrieve: Retrieve
+    recall: Recall = field(default_factory=Recall)
 
     async def build(
         self,
@@ -78,7 +96,8 @@ class Contexts:
             checked_text(query, "the query")
         limit = self.default_budget if budget is None else budget
         room = limit - fixed_tokens(instructions, limit, self.counter.count)
-        found = await self.store.read(key.tenant, lambda unit: self._find(unit, key, strategy, room, as_of))
+        asked = await self._asked(query, as_of)
+        found = await self.store.read(key.tenant, lambda unit: self._find(unit, key, strategy, room, as_of, asked))
         material = Material(
             instructions=instructions,
             query=query,
@@ -89,20 +108,43 @@ class Contexts:
             selection=found.selection,
             messages=found.messages,
             deleted=found.deleted,
-            degraded=_degraded(found.summary, found.selection),
+            degraded=(*_degraded(found.summary, found.selection), *(asked.degraded if asked else ())),
+            hits=found.hits,
+            session_id=found.session_id,
+            hits_mark=mark(self.secret, b"relevant", *(hit.message.id.bytes for hit in found.hits)),
+            hits_tokens=self.recall.tokens,
+            thresholds=self.recall.thresholds,
         )
         work: Callable[[], Context] = lambda: assemble(material, limit, self.counter.count)  # noqa: E731 - typed
         if len(query or "") + sum(len(m.content) for m in found.messages) > _SLOW_CHARS:
             return await anyio.to_thread.run_sync(work)
         return work()
 
-    def _find(self, unit: Unit, key: SessionKey, strategy: str | None, room: int, as_of: AsOf | None) -> _Found:
+    async def _asked(self, query: str | None, as_of: AsOf | None) -> Asked | None:
+        """What to look for; a context of the past is made of what was there, and a search looks at now."""
+        if query is None or as_of is not None or not self.recall.tokens or not query.strip():
+            return None
+        return await self.retrieve.ask(query[:MAX_QUERY_CHARS])
+
+    def _find(
+        self,
+        unit: Unit,
+        key: SessionKey,
+        strategy: str | None,
+        room: int,
+        as_of: AsOf | None,
+        asked: Asked | None,
+    ) -> _Found:
+        hits: tuple[Hit, ...] = ()
+        if asked is not None:
+            whose = Whose(tenant=key.tenant, user=key.user, agent=key.agent)
+            hits = self.retrieve.look(unit, asked, whose, _hits(min(room, self.recall.tokens))).hits
         row = unit.sessions.find(key)
         compaction = self.strategies.get(row.strategy if row else strategy)
         if row is None:
             empty = State(head=0, covered_to=0, turn_starts=(), turn_finished=True)
             selection = compaction.select(Snapshot(state=empty, summary=None))
-            return _Found(head=0, history_tokens=0, summary=None, selection=selection, messages=())
+            return _Found(head=0, history_tokens=0, summary=None, selection=selection, messages=(), hits=hits)
         moment = None if as_of is None else unit.history.moment(row, as_of)
         view = _Now(unit, row) if moment is None else _Then(unit, unit.history.session(row, moment), moment)
         head = view.head(live_reader(compaction.name))
@@ -115,6 +157,8 @@ class Contexts:
             selection=selection,
             messages=_newest(view, selection.verbatim, room),
             deleted=view.row.deleted,
+            session_id=row.id,
+            hits=hits,
         )
 
 
@@ -166,6 +210,11 @@ def _newest(view: _Now | _Then, span: SeqRange, room: int) -> tuple[Message, ...
         used += sum(min(message.tokens, max(1, room // 3)) for message in page)
         stop = page[-1].seq
     return tuple(reversed(pages))
+
+
+def _hits(room: int) -> int:
+    """More hits than have room, few as they are."""
+    return max(8, min(MAX_LIMIT, room // _LEAST_TOKENS))
 
 
 def _degraded(summary: Summary | None, selection: Selection) -> tuple[str, ...]:

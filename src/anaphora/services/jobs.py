@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from anaphora.domain.jobs import Job, JobState
+from anaphora.domain.jobs import Job, JobKind, JobState
 from anaphora.errors import InvalidInput, NotFound
 from anaphora.ports.clock import Clock, Failpoint
 from anaphora.ports.store import Store
@@ -21,6 +21,7 @@ class Jobs:
     clock: Clock
     failpoint: Failpoint
     with_model: bool
+    with_embedder: bool = True
 
     async def list(
         self,
@@ -32,7 +33,7 @@ class Jobs:
     ) -> Sequence[Job]:
         """Jobs, newest first; with `stuck_seconds`, those that should have moved that long ago.
 
-        Without a model, what waits for one is not stuck.
+        Without a model or an embedder, what waits for one is not stuck.
         """
         if not 1 <= limit <= 1000:
             raise InvalidInput("limit must be between 1 and 1000")
@@ -40,8 +41,15 @@ class Jobs:
         found = await self.store.read(
             tenant, lambda unit: unit.jobs.list(tenant, states=states, stuck_before=before, limit=limit)
         )
-        waits = before is not None and not self.with_model
-        return [job for job in found if not (waits and job.needs_model)]
+        if before is None:
+            return found
+        return [job for job in found if self._can(job)]
+
+    def _can(self, job: Job) -> bool:
+        """Whether what the job needs is here."""
+        if job.kind is JobKind.EMBED:
+            return self.with_embedder
+        return self.with_model or not job.needs_model
 
     async def retry(self, tenant: str, job_id: UUID | None = None) -> int:
         """Queue failed jobs again, with fresh attempts.
@@ -64,7 +72,7 @@ class Jobs:
     async def due(self) -> int:
         """How many live jobs could be worked on now."""
         now = self.clock.now()
-        return await self.store.due_count(now=now, with_model=self.with_model)
+        return await self.store.due_count(now=now, with_model=self.with_model, with_embedder=self.with_embedder)
 
     async def live(self) -> int:
         """How many jobs are queued or running at all."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from anaphora.domain.jobs import SEED_WORDS, Job, JobState
+from anaphora.domain.jobs import SEED_WORDS, Job, JobKind, JobState
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.summaries import Summary
@@ -105,7 +105,7 @@ class Overview:
         for job in jobs:
             if job.state is JobState.FAILED and chain and job.updated_at < chain[0].created_at:
                 continue
-            if job.needs_model and not self.with_model:
+            if job.kind is JobKind.EMBED or (job.needs_model and not self.with_model):
                 continue
             yield Entry(key=row.key, job=job)
         yield from self._versions(unit, row, chain, served)

@@ -27,6 +27,8 @@ class Planning:
     strategies: Strategies
     randomness: Randomness
     work: Work
+    #: whether messages get vectors
+    embeds: bool = False
 
     def is_due(self, strategy: str | None, state: State) -> bool:
         """True if the live reader of a session has something to do: asked inside every append."""
@@ -39,6 +41,10 @@ class Planning:
         if strategy.plan(row.state(head.position)) is None:
             return False
         return self._plan(unit, row, JobKind.SUMMARISE, now=now, run_at=now)
+
+    def plan_embed(self, unit: Unit, row: SessionRow, *, now: datetime) -> bool:
+        """Queue the vectors of messages that have none."""
+        return self.embeds and self._plan(unit, row, JobKind.EMBED, now=now, run_at=now)
 
     def plan_rebuild(
         self,
@@ -78,7 +84,11 @@ class Planning:
         live = unit.summaries.head(tenant, row.id, live_reader(self.strategies.get(row.strategy).name))
         served = unit.summaries.get(tenant, live.summary_id) if live.summary_id else None
         starts = [seq] if served is not None and seq in served.range else []
+        unit.embedding.changed(row, seq)
+        self.plan_embed(unit, row, now=now)
         for job in unit.jobs.list(tenant, states=[JobState.QUEUED, JobState.RUNNING], session_id=row.id):
+            if job.kind is JobKind.EMBED:
+                continue  # vectors of what a message said before are not kept
             rebuilds = job.kind is JobKind.REBUILD
             if (rebuilds and seq < live.position) or (not rebuilds and job.state is JobState.RUNNING):
                 unit.jobs.withdraw(tenant, job.id, now=now)

@@ -107,7 +107,13 @@ class Worker:
     async def _look(self) -> bool:
         """See what is due; False if nothing is."""
         lease = self.work.lease_seconds
-        due = await self.store.due_jobs(now=None, lease_seconds=lease, with_model=self.with_model, limit=LOOK)
+        due = await self.store.due_jobs(
+            now=None,
+            lease_seconds=lease,
+            with_model=self.with_model,
+            with_embedder=JobKind.EMBED in self.handlers,
+            limit=LOOK,
+        )
         self._queue.looked(due, self.clock.monotonic())
         return bool(due)
 
