@@ -75,11 +75,13 @@ def no_network() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Hide the settings and keys of whoever runs the tests; the folder of model files stays."""
+    """Hide the settings and keys of whoever runs the tests, but for the folder of model files; search goes by words."""
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ:
             if name != "ANAPHORA_MODELS" and name.startswith(("ANAPHORA_", "OPENAI_", "ANTHROPIC_", "AZURE_")):
                 patch.delenv(name)
+        # computing what messages mean takes longer than all else that most tests do: those that are about it say so
+        patch.setenv("ANAPHORA_EMBEDDER", "none")
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         yield
 

@@ -88,7 +88,7 @@ def test_reset_clears_a_session_and_nothing_else(run: Run, summarised: Path) -> 
     done = run("reset", *ALICE, "--yes")
     assert (done.code, done.out, done.err) == (0, "Cleared 30 messages from your history.\n", "")
     assert run("history", *ALICE, "--json").document == {"messages": []}
-    assert run("search", "peanuts", "--user", "alice", "--json").document == {"hits": []}
+    assert run("search", "peanuts", "--user", "alice", "--json").document == {"hits": [], "degraded": []}
     assert run("reset", *ALICE, "--yes", "--json").document == {"cleared": 0}
     assert len(run("history", "--user", "bob", "--session", "1", "--json").document["messages"]) == 12
     assert run("doctor").code == 0
