@@ -39,13 +39,13 @@ def test_sessions_are_listed_by_user_and_agent(run: Run, imported: Path) -> None
 
 def test_jobs_are_listed_and_stuck_ones_are_told_apart(run: Run, imported: Path) -> None:
     assert len(run("jobs", "list", "--json").document["jobs"]) == 3
-    assert run("jobs", "list", "--stuck", "5m", "--json").document == {"jobs": []}
+    assert run("jobs", "list", "--stuck", "1d", "--json").document == {"jobs": []}
     change(imported, ["UPDATE jobs SET run_at = '2020-01-01T00:00:00.000000Z' WHERE rowid = 1"])
-    stuck = run("jobs", "list", "--stuck", "5m", "--json").document["jobs"]
+    stuck = run("jobs", "list", "--stuck", "1d", "--json").document["jobs"]
     assert [job["state"] for job in stuck] == ["queued"]
     assert "queued" in run("jobs", "list").out
     assert run("jobs", "list", "--failed").out == "There are no such jobs.\n"
-    assert run("jobs", "list", "--failed", "--stuck", "5m").code == 2
+    assert run("jobs", "list", "--failed", "--stuck", "1d").code == 2
 
 
 def test_failed_jobs_are_listed_with_their_reason_and_tried_again(run: Run, imported: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from tests.faults.failpoint_names import Unreadable, failpoints, names_in, silent_commits, working_sources
 from tests.faults.test_command_kills import PLAN as COMMANDS
 from tests.faults.test_killed_changes import CHANGES, MANAGED
+from tests.faults.test_killed_embedding import EMBEDDING
 from tests.faults.test_kills import ELSEWHERE, PLAN
 
 CHOSEN = """
@@ -30,7 +31,7 @@ async def claim(self):
 def test_every_failpoint_of_the_package_has_cases_and_no_case_has_lost_its_failpoint() -> None:
     assert failpoints() == sorted({*PLAN, *ELSEWHERE})
     by_command = {name for name, plan in COMMANDS.items() if plan}
-    assert set(CHANGES) | set(MANAGED) | by_command >= ELSEWHERE
+    assert set(CHANGES) | set(MANAGED) | set(EMBEDDING) | by_command >= ELSEWHERE
 
 
 @pytest.mark.parametrize("path", list(working_sources()), ids=lambda path: path.name)

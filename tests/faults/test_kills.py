@@ -21,13 +21,18 @@ GRACE = 5.0
 #: messages in the database that a program starts from
 BEFORE = {"library": 0, "wipe": 0, "labour": BACKLOG, "leave": BACKLOG}
 
-#: killed at in tests/faults/test_killed_changes.py and tests/faults/test_command_kills.py
+#: killed at in tests/faults/test_killed_changes.py, test_killed_embedding.py and test_command_kills.py
 ELSEWHERE = frozenset(
     {
+        "embed.after_commit",
+        "embed.after_model",
+        "embed.assigned",
         "ingest.appended",
         "jobs.retried",
         "message.deleted",
         "message.edited",
+        "reindex.forgotten",
+        "reindex.planned",
         "restore.after_block",
         "session.ended",
         "session.numbered",

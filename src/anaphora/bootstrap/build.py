@@ -176,7 +176,9 @@ async def _services(
         ),
         export=Export(store=store),
         restore=_restore(settings, world, store, planning),
-        reindex=Reindex(store=store, planning=planning, embedder=embedder, clock=world.clock),
+        reindex=Reindex(
+            store=store, planning=planning, embedder=embedder, clock=world.clock, failpoint=world.failpoint
+        ),
         worker=_worker(world, store, planning, summarise, embed, with_model=with_model),
     )
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from anaphora.domain.vectors import Space
 from anaphora.errors import ConfigError
-from anaphora.ports.clock import Clock
+from anaphora.ports.clock import Clock, Failpoint
 from anaphora.ports.models import Embedder
 from anaphora.ports.store import Store, Unit
 from anaphora.services.planning import Planning
@@ -27,6 +27,7 @@ class Reindex:
     planning: Planning
     embedder: Embedder | None
     clock: Clock
+    failpoint: Failpoint
 
     async def plan(self, tenant: str) -> int:
         """Queue a job for every session of the tenant with messages that have no vectors; how many sessions.
@@ -39,6 +40,7 @@ class Reindex:
         after: UUID | None = None
         while True:
             last, count = await self.store.write(tenant, partial(self._some, tenant=tenant, space=space, after=after))
+            self.failpoint("reindex.planned")
             planned += count
             if last is None:
                 return planned
@@ -56,6 +58,7 @@ class Reindex:
             count = await self.store.write(
                 tenant, lambda unit: unit.embedding.forget_others(tenant, space, limit=_AT_A_TIME)
             )
+            self.failpoint("reindex.forgotten")
             gone += count
             if count < _AT_A_TIME:
                 return gone
