@@ -24,13 +24,13 @@ from anaphora.bench.result import (
     at_least,
     at_most,
     per_second,
-    percentile,
     ratio,
     waits,
 )
 from anaphora.bench.setup import Setup, plain_settings
 from anaphora.bench.tables import comparison, described, markdown, shown, table
 from anaphora.errors import InvalidInput, NotFound
+from anaphora.rules.timings import percentile
 
 FAST = Figure(name="acknowledged", case="16 clients", value=2_500, unit=RATE, target=at_least(2_000))
 SLOW = Figure(name="p99", case="16 clients", value=90.25, unit=MILLIS, target=at_most(80))

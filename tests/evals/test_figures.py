@@ -6,7 +6,8 @@ import pytest
 
 from anaphora.evals.baselines import Bm25
 from anaphora.evals.cases import Place, Question
-from anaphora.evals.figures import BUDGETS, Answered, Spent, percentile, report
+from anaphora.evals.figures import BUDGETS, Answered, Spent, report
+from anaphora.rules.timings import percentile
 
 FIRST, SECOND, OTHER = ("s", 0), ("s", 1), ("s", 2)
 TEXTS: list[tuple[Place, str]] = [

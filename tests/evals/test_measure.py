@@ -98,7 +98,7 @@ async def test_a_message_of_which_a_passage_is_shown_is_not_covered(tmp_path: Pa
         context = await asked(services, "Which valve?", 500)
         assert [line.message[1] for line in context.lines if line.included and line.message is not None] == [0]
         assert "needs a new valve" in "".join(message.content for message in context.messages)
-        assert shown_messages(context, dict(case.texts())) == frozenset()
+        assert shown_messages(context) == frozenset()
     assert (document["recall@5"], document["coverage@500"]) == (1.0, 0.0)
 
 

@@ -21,12 +21,11 @@ from anaphora.bench.result import (
     Figure,
     Measured,
     at_most,
-    millis,
     per_second,
-    percentile,
 )
 from anaphora.bench.setup import Setup, plain_settings
 from anaphora.bootstrap import open_services
+from anaphora.rules.timings import millis, percentile
 
 #: L9: seconds from the start of the process to the first acknowledged append
 READY_SECONDS = 3.0

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from anaphora.bench.filling import fill, key_of
 from anaphora.bench.question import Question
-from anaphora.bench.result import RATIO, Figure, Measured, at_most, percentile, ratio, waits
+from anaphora.bench.result import RATIO, Figure, Measured, at_most, ratio, waits
 from anaphora.bench.setup import Setup, plain_settings
 from anaphora.bootstrap import Overrides, open_services
 from anaphora.memory import Memory
+from anaphora.rules.timings import percentile
 from anaphora.settings import Settings, WorkerSettings
 from anaphora.testing.scripted import ScriptedChat
 

@@ -15,11 +15,12 @@ from anaphora.bench.children import started
 from anaphora.bench.filling import warm_up
 from anaphora.bench.programs.importing import import_file
 from anaphora.bench.question import Question
-from anaphora.bench.result import RATE, RATIO, Figure, Measured, at_least, at_most, per_second, percentile, ratio, waits
+from anaphora.bench.result import RATE, RATIO, Figure, Measured, at_least, at_most, per_second, ratio, waits
 from anaphora.bench.setup import Setup, plain_settings
 from anaphora.bench.words import Words
 from anaphora.bootstrap import Services, open_services
 from anaphora.memory import Memory
+from anaphora.rules.timings import percentile
 
 #: L8: messages a second, and how much longer others may wait meanwhile
 PER_SECOND = 3_000

@@ -23,13 +23,13 @@ from anaphora.bench.result import (
     at_least,
     at_most,
     per_second,
-    percentile,
     ratio,
     waits,
 )
 from anaphora.bench.servers import check_installed, server
 from anaphora.bench.setup import Setup, plain_settings
 from anaphora.bootstrap import open_services
+from anaphora.rules.timings import percentile
 from anaphora.settings import PostgresSettings
 
 #: connections of the pool

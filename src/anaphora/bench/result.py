@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from anaphora.errors import InvalidInput
+from anaphora.rules.timings import millis, percentile
 
 RATE = "/s"
 MILLIS = "ms"
@@ -181,21 +182,10 @@ def at_most(bound: float) -> Target:
     return Target(at_most=bound)
 
 
-def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which that share of the values lies; 0 if there are none."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(len(ordered) * share))] if ordered else 0.0
-
-
 def per_second(count: int, seconds: float) -> float:
     """A rate, rounded to what can be trusted."""
     rate = count / seconds if seconds > 0 else 0.0
     return round(rate) if rate >= 100 else round(rate, 1)
-
-
-def millis(seconds: float) -> float:
-    """Seconds as milliseconds, to the microsecond."""
-    return round(seconds * 1000, 3)
 
 
 def ratio(one: float, other: float) -> float:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 
 from anaphora.bench.filling import fill, key_of, spread
 from anaphora.bench.question import Question
-from anaphora.bench.result import RATIO, Figure, Measured, at_most, percentile, ratio, waits
+from anaphora.bench.result import RATIO, Figure, Measured, at_most, ratio, waits
 from anaphora.bench.setup import Setup, plain_settings
 from anaphora.bench.words import Words
 from anaphora.bootstrap import open_services
 from anaphora.memory import Memory
+from anaphora.rules.timings import percentile
 
 #: L4: milliseconds
 MEDIAN_MS = 20.0

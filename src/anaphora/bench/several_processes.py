@@ -13,9 +13,10 @@ import anyio
 
 from anaphora.bench.children import Child, started
 from anaphora.bench.question import Question
-from anaphora.bench.result import MILLIS, RATE, Figure, Measured, at_most, millis, per_second, waits
+from anaphora.bench.result import MILLIS, RATE, Figure, Measured, at_most, per_second, waits
 from anaphora.bench.setup import Setup, plain_settings
 from anaphora.memory import Memory
+from anaphora.rules.timings import millis
 
 #: milliseconds
 SLOWEST_MS = 500.0

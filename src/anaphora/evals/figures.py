@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any, Final
 
 from anaphora.evals.cases import Place, Question
+from anaphora.rules.timings import millis, percentile
 
 #: how many of the first hits count
 DEPTHS: Final = (5, 10, 20)
@@ -73,19 +74,13 @@ def report(answers: Sequence[Answered], *, embedded: float | None) -> dict[str, 
             for name in answers[0].baselines
         },
         "search_ms": {
-            "p50": _millis(percentile([answer.spent.search for answer in answers], 0.5)),
-            "p99": _millis(percentile([answer.spent.search for answer in answers], 0.99)),
-            "cpu_p50": _millis(percentile([answer.spent.cpu for answer in answers], 0.5)),
-            "with_question_p50": _millis(percentile([answer.spent.whole for answer in answers], 0.5)),
+            "p50": millis(percentile([answer.spent.search for answer in answers], 0.5)),
+            "p99": millis(percentile([answer.spent.search for answer in answers], 0.99)),
+            "cpu_p50": millis(percentile([answer.spent.cpu for answer in answers], 0.5)),
+            "with_question_p50": millis(percentile([answer.spent.whole for answer in answers], 0.5)),
         },
-        "embed_ms": None if embedded is None else _millis(embedded),
+        "embed_ms": None if embedded is None else millis(embedded),
     }
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which that share of the values lies."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
 
 def _means(answers: Sequence[Answered]) -> dict[str, Any]:
@@ -96,7 +91,3 @@ def _means(answers: Sequence[Answered]) -> dict[str, Any]:
 
 def _mean(values: Sequence[float]) -> float:
     return round(fmean(values), 4)
-
-
-def _millis(seconds: float) -> float:
-    return round(seconds * 1000, 3)

@@ -21,7 +21,6 @@ from anaphora.evals.cases import Case, Place, Question
 from anaphora.evals.figures import BUDGETS, DEPTHS, Answered, Spent, report
 from anaphora.memory import Memory
 from anaphora.ports.models import Embedder
-from anaphora.rules.text import one_line
 from anaphora.services.importing.into_log import IntoLog
 from anaphora.services.importing.run import import_conversations
 from anaphora.services.retrieve import Whose, space_of
@@ -59,23 +58,20 @@ async def evaluate(services: Services, cases: Sequence[Case], tell: Tell) -> dic
     answers: list[Answered] = []
     total = sum(len(case.questions) for case in cases)
     for case in cases:
-        texts = dict(case.texts())
-        with Bm25(texts.items()) as words:
-            asking = _Asking(services=services, memory=memory, case=case, texts=texts, words=words)
+        with Bm25(case.texts()) as words:
+            asking = _Asking(services=services, memory=memory, case=case, words=words)
             answers += [await asking.answer(question) for question in case.questions]
         tell(f"{len(answers):,} of {total:,} questions asked")
     return report(answers, embedded=embedded)
 
 
-def shown_messages(context: Context, texts: Mapping[Place, str]) -> frozenset[Place]:
-    """The messages that were found for the question and stand in the prompt whole, white space aside.
+def shown_messages(context: Context) -> frozenset[Place]:
+    """The messages that were found for the question and stand in the prompt whole.
 
     Of a long message a prompt may show the passage that answers: then the message is not among these.
     """
-    prompt = one_line(" ".join(message.content for message in context.messages))
-    found = [line.message for line in context.lines if line.included and line.message is not None]
-    places = frozenset((key.session, seq) for key, seq in found)
-    return frozenset(place for place in places if one_line(texts[place]) in prompt)
+    whole = (line.message for line in context.lines if line.included and line.whole and line.message is not None)
+    return frozenset((key.session, seq) for key, seq in whole)
 
 
 async def _check_unknown(memory: Memory, cases: Iterable[Case]) -> None:
@@ -133,7 +129,6 @@ class _Asking:
     services: Services
     memory: Memory
     case: Case
-    texts: Mapping[Place, str]
     words: Bm25
 
     async def answer(self, question: Question) -> Answered:
@@ -162,7 +157,7 @@ class _Asking:
 
     async def _shown(self, question: str, budget: int) -> frozenset[Place]:
         fresh = self.memory.session(user=self.case.user, session=self.case.unused_session())
-        return shown_messages(await fresh.context(question, budget=budget), self.texts)
+        return shown_messages(await fresh.context(question, budget=budget))
 
     async def _baselines(self, question: str) -> Mapping[str, Sequence[Place]]:
         found: dict[str, Sequence[Place]] = {"bm25": self.words.find(question, DEPTHS[-1])}

@@ -16,7 +16,16 @@ from anaphora.domain.messages import NewMessage, Role
 from anaphora.errors import InvalidInput
 from anaphora.evals.cases import Case, Place, Question, checked
 from anaphora.services.importing.records import records
-from anaphora.services.importing.values import ImportedConversation, Record, array, choice, identifier, mapping, text
+from anaphora.services.importing.values import (
+    ImportedConversation,
+    Record,
+    array,
+    choice,
+    identifier,
+    mapping,
+    month_of,
+    text,
+)
 from anaphora.services.importing.values import Place as Where
 from anaphora.services.importing.values import message as made
 from anaphora.services.importing.values import timestamp as iso_time
@@ -29,10 +38,6 @@ UNTYPED: Final = "untyped"
 
 _ROLES: Final = {role.value: role for role in Role}
 _DATE = re.compile(r"([A-Za-z]+)[-. ]+(\d{1,2})[-., ]+(\d{4})", re.ASCII)
-_MONTHS: Final = (
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
 
 
 def cases(path: Path) -> list[Case]:
@@ -48,9 +53,10 @@ def cases(path: Path) -> list[Case]:
 def time_of(value: object, place: Where) -> datetime | None:
     """ISO 8601, seconds since 1970 or `March-15-2024`, in UTC; None for anything else: a time is not needed."""
     found = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    month = month_of(found[1]) if found else None
     try:
-        if found and found[1].lower() in _MONTHS:
-            return datetime(int(found[3]), _MONTHS.index(found[1].lower()) + 1, int(found[2]), tzinfo=UTC)
+        if found and month:
+            return datetime(int(found[3]), month, int(found[2]), tzinfo=UTC)
         return iso_time(value, place)
     except (InvalidInput, ValueError):
         return None

@@ -116,13 +116,14 @@ class Contexts:
             thresholds=self.recall.thresholds,
         )
         work: Callable[[], Context] = lambda: assemble(material, limit, self.counter.count)  # noqa: E731 - typed
-        if len(query or "") + sum(len(m.content) for m in found.messages) > _SLOW_CHARS:
+        quoted = (hit.message for hit in found.hits)
+        if len(query or "") + sum(len(m.content) for m in (*found.messages, *quoted)) > _SLOW_CHARS:
             return await anyio.to_thread.run_sync(work)
         return work()
 
     async def _asked(self, query: str | None, as_of: AsOf | None) -> Asked | None:
         """What to look for; a context of the past is made of what was there, and a search looks at now."""
-        if query is None or as_of is not None or not self.recall.tokens or not query.strip():
+        if not query or as_of is not None or not self.recall.tokens:
             return None
         return await self.retrieve.ask(query[:MAX_QUERY_CHARS])
 

@@ -92,7 +92,8 @@ class Retrieve:
                 if row is None:
                     return SearchResult()
                 session_id = row.id
-            return self.look(unit, asked, Whose(tenant=tenant, user=user, agent=agent, session_id=session_id), limit)
+            whose = Whose(tenant=tenant, user=user, agent=agent, session_id=session_id)
+            return self.look(unit, asked, whose, limit, beside=limit)
 
         return await self.store.read(tenant, find)
 
@@ -108,7 +109,7 @@ class Retrieve:
             raise InvalidInput(f"the query is longer than {MAX_QUERY_CHARS:,} characters")
         words = query_words(query)
         vector, degraded = None, ("embedder",) if self.by_meaning else ()
-        if self.embedder is not None:
+        if self.embedder is not None and query.strip():
             try:
                 vector = await anyio.to_thread.run_sync(_vector, self.embedder, query, words)
                 degraded = ()
@@ -116,8 +117,8 @@ class Retrieve:
                 pass  # words are found all the same, and the answer says what is missing
         return Asked(text=query, words=words, vector=vector, degraded=degraded)
 
-    def look(self, unit: Unit, asked: Asked, whose: Whose, limit: int) -> SearchResult:
-        """The answer, from one snapshot."""
+    def look(self, unit: Unit, asked: Asked, whose: Whose, limit: int, *, beside: int = 0) -> SearchResult:
+        """The answer, from one snapshot; of what was found and has no place in it, the best `beside` are `dropped`."""
         by_words = unit.words.find(
             whose.tenant,
             whose.user,
@@ -132,8 +133,8 @@ class Retrieve:
         keys |= {(match.session_id, match.seq): match.key for match in by_meaning}
         voices = unit.lookup.voices(whose.tenant, keys)
         scale = self._scale()
-        ranked = rank(asked.text, by_words, by_meaning, voices, scale=scale)
-        said = unit.lookup.messages(whose.tenant, [entry.place for entry in ranked[: 2 * limit]])
+        ranked = rank(asked.text, by_words, by_meaning, voices, scale=scale)[: limit + beside]
+        said = unit.lookup.messages(whose.tenant, [entry.place for entry in ranked])
         terms = (*asked.words.terms, *asked.words.trigrams)
         hits = [
             Hit(
@@ -147,7 +148,7 @@ class Retrieve:
                 similarity=entry.similarity,
                 relevance=_relevance(entry, self.embedder),
             )
-            for entry in ranked[: 2 * limit]
+            for entry in ranked
             if entry.place in said
         ]
         degraded = asked.degraded

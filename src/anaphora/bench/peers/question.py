@@ -12,9 +12,10 @@ from anaphora.bench.machine import installed
 from anaphora.bench.peers.side import Plan, orders
 from anaphora.bench.peers.with_mem0 import quiet
 from anaphora.bench.question import Question
-from anaphora.bench.result import COUNT, RATE, RATIO, Figure, Measured, millis, per_second, percentile, ratio
+from anaphora.bench.result import COUNT, RATE, RATIO, Figure, Measured, per_second, ratio
 from anaphora.bench.setup import Setup
 from anaphora.errors import MissingExtra
+from anaphora.rules.timings import millis, percentile
 
 PROGRAM = "anaphora.bench.peers"
 #: what each system is called where it is shown; Anaphora first

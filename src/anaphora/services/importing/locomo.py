@@ -20,6 +20,7 @@ from anaphora.services.importing.values import (
     identifier,
     mapping,
     message,
+    month_of,
     text,
 )
 
@@ -27,10 +28,6 @@ SOURCE = "import:locomo"
 
 _SESSION = re.compile(r"session_(\d{1,9})", re.ASCII)
 _TIME = re.compile(r"(\d{1,2}):(\d\d) ([ap]m) on (\d{1,2}) ([A-Za-z]+), (\d{4})", re.ASCII)
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
 
 
 def recognises(value: object) -> bool:
@@ -95,11 +92,11 @@ def _message(value: object, place: Place, started_at: datetime | None, number: i
 
 
 def _time(value: object, place: Place) -> datetime:
-    """`1:56 pm on 8 May, 2023`, taken as UTC; read by hand because month names must not depend on the locale."""
+    """`1:56 pm on 8 May, 2023`, taken as UTC."""
     found = _TIME.fullmatch(text(value, place, "the time of a session").strip())
-    if found and found[5].lower() in _MONTHS and 1 <= int(found[1]) <= 12:
+    month = month_of(found[5]) if found else None
+    if found and month and 1 <= int(found[1]) <= 12:
         hour = int(found[1]) % 12 + (12 if found[3] == "pm" else 0)
-        month = _MONTHS.index(found[5].lower()) + 1
         try:
             return datetime(int(found[6]), month, int(found[4]), hour, int(found[2]), tzinfo=UTC)
         except ValueError:

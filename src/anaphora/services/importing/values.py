@@ -17,6 +17,11 @@ from anaphora.rules.admission import new_message
 #: a wrong word longer than this is not repeated in the error
 _MAX_SHOWN = 40
 
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+
 
 class BadFile(InvalidInput):
     """A file, or one place in it, that cannot be imported.
@@ -150,6 +155,11 @@ def first_identifier(value: Mapping[str, Any], place: Place, *names: str) -> str
         if value.get(name) is not None:
             return identifier(value[name], place.child(name), name)
     return None
+
+
+def month_of(name: str) -> int | None:
+    """The number of an English month; read by hand because names must not depend on the locale."""
+    return _MONTHS.index(name.lower()) + 1 if name.lower() in _MONTHS else None
 
 
 def timestamp(value: object, place: Place) -> datetime | None:
