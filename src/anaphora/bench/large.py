@@ -22,6 +22,7 @@ from anaphora.errors import NotFound
 from anaphora.ports.rows import PassageVector
 from anaphora.ports.store import Unit
 from anaphora.rules.admission import new_message
+from anaphora.rules.query_words import query_words
 
 MEDIAN_MS, SLOWEST_MS = 20.0, 250.0
 _LIMIT = 10
@@ -121,7 +122,7 @@ async def _searched(
     found = {name: _Searched() for name in _SEARCHES}
     for number in range(sizes.searches):
         tenant = _tenant((number * _STRIDE) % sizes.tenants)
-        asked = words.question(f"question {number}").split()
+        asked = query_words(words.question(f"question {number}")).terms
         vector = directions.next()
         for name, search in _SEARCHES.items():
             begun = time.perf_counter()
