@@ -82,6 +82,8 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
                 patch.delenv(name)
         # computing what messages mean takes longer than all else that most tests do: those that are about it say so
         patch.setenv("ANAPHORA_EMBEDDER", "none")
+        # reading for facts plans a job in every session: tests that are about it say so
+        patch.setenv("ANAPHORA_EXTRACTION", "none")
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         yield
 

@@ -12,11 +12,14 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from anaphora.domain.facts import CATEGORIES
 from anaphora.errors import ConfigError, InvalidInput, UnknownName
+from anaphora.ports.strategies import Compaction
 from anaphora.rules.batching import BatchLimits
 from anaphora.rules.retry import RetryPolicy
 from anaphora.services.chat import ChatOptions
 from anaphora.services.settings import Strategies, Work
+from anaphora.strategies.batch_extraction import BatchExtraction
 from anaphora.strategies.rolling_pairs import RollingPairs
 from anaphora.strategies.sliding_window import SlidingWindow
 
@@ -67,6 +70,32 @@ class RecallSettings(_Section):
     #: how relevant a message of another session must be, and one of this session; 0 to 1, whatever the embedder
     threshold: float = Field(default=0.1, ge=0, le=1)
     threshold_here: float = Field(default=0.5, ge=0, le=1)
+
+
+class BatchExtractionSettings(_Section):
+    """Numbers of `batch_extraction` (seed 002): how sessions are read for facts."""
+
+    #: messages that may be unread before a batch is read, and messages of a batch
+    threshold: int = 30
+    batch: int = 20
+    #: seconds without a word after which what is left is read
+    idle_seconds: float = Field(default=300.0, ge=0)
+    #: tokens of a chunk
+    chunk_tokens: int = Field(default=120, ge=32)
+    #: of a session that is served by this strategy: messages that stand verbatim, and chunks beside them
+    keep_verbatim: int = 20
+    chunks: int = 3
+
+
+class FactsSettings(_Section):
+    """What is known of people, and how much of it stands in a prompt."""
+
+    #: kinds of facts
+    categories: tuple[str, ...] = Field(default=CATEGORIES, min_length=1)
+    #: tokens that facts may take of a prompt, at most; 0 for none
+    tokens: int = Field(default=400, ge=0)
+    #: which facts an agent may use: those that it learned itself, or all of the user's
+    agents: Literal["own", "all"] = "all"
 
 
 class PostgresSettings(_Section):
@@ -134,7 +163,7 @@ class Settings(BaseSettings):
     memory_temperature: float = Field(default=0.3, ge=0, le=2)
     memory_timeout: float | None = Field(default=None, gt=0)
     #: per task, such as `tasks.summarise`
-    tasks: dict[Literal["summarise"], ModelSettings] = Field(default_factory=dict)
+    tasks: dict[Literal["summarise", "extract"], ModelSettings] = Field(default_factory=dict)
     agents: dict[str, AgentSettings] = Field(default_factory=dict)
 
     embedder: Literal["local", "none"] = "local"
@@ -142,6 +171,8 @@ class Settings(BaseSettings):
     encoding: str = "o200k_base"
     instructions: str | None = None
     strategy: str = "rolling_pairs"
+    #: how sessions are read for facts: in batches, after each turn, or not at all
+    extraction: Literal["batch", "turn", "none"] = "batch"
     context_budget: int = Field(default=4000, ge=64)
     max_message_bytes: int = Field(default=1 << 20, ge=1024)
     #: seconds without a word after which `chat` ends the session
@@ -149,7 +180,9 @@ class Settings(BaseSettings):
 
     rolling_pairs: RollingPairsSettings = RollingPairsSettings()
     sliding_window: SlidingWindowSettings = SlidingWindowSettings()
+    batch_extraction: BatchExtractionSettings = BatchExtractionSettings()
     recall: RecallSettings = RecallSettings()
+    facts: FactsSettings = FactsSettings()
     worker: WorkerSettings = WorkerSettings()
     postgres: PostgresSettings = PostgresSettings()
 
@@ -180,9 +213,12 @@ class Settings(BaseSettings):
             rolling = RollingPairs(**self.rolling_pairs.model_dump())
             section = "sliding_window"
             sliding = SlidingWindow(**self.sliding_window.model_dump())
+            section = "batch_extraction"
+            batches = self.batches()
         except InvalidInput as error:
             raise ConfigError(f"{section}: {error}") from None
-        strategies = Strategies(by_name={made.name: made for made in (rolling, sliding)}, default=self.strategy)
+        made: tuple[Compaction, ...] = (rolling, sliding, batches)
+        strategies = Strategies(by_name={each.name: each for each in made}, default=self.strategy)
         of_agents = {f"agents.{name}.strategy": agent.strategy for name, agent in self.agents.items()}
         wanted = {"strategy": self.strategy} | of_agents
         for where, name in wanted.items():
@@ -191,6 +227,21 @@ class Settings(BaseSettings):
             except UnknownName as error:
                 raise ConfigError(f"{where}: {error}") from None
         return strategies
+
+    def batches(self) -> BatchExtraction:
+        """How sessions are read for facts.
+
+        Raises:
+            InvalidInput: a number out of range.
+
+        """
+        own = self.batch_extraction
+        return BatchExtraction(
+            threshold=0 if self.extraction == "turn" else own.threshold,
+            batch=own.batch,
+            keep_verbatim=own.keep_verbatim,
+            chunks=own.chunks,
+        )
 
     def work(self) -> Work:
         """How background work is sized and retried."""
@@ -220,8 +271,10 @@ class Settings(BaseSettings):
         )
         return ChatModelSettings(**_over(base, own, ChatModelSettings))
 
-    def memory_model_for(self, agent: str | None = None) -> ModelSettings:
-        """The model that summarises for an agent: its own, the task's, the memory model, or the chat model."""
+    def memory_model_for(
+        self, agent: str | None = None, *, task: Literal["summarise", "extract"] = "summarise"
+    ) -> ModelSettings:
+        """The model that does a task for an agent: its own, the task's, the memory model, or the chat model."""
         own = self.agents.get(agent or "", AgentSettings())
         found: ModelSettings = self.chat_model(agent)
         memory = ModelSettings(
@@ -231,9 +284,16 @@ class Settings(BaseSettings):
             temperature=self.memory_temperature,
             timeout=self.memory_timeout,
         )
-        for nearer in (memory, self.tasks.get("summarise", ModelSettings()), own.memory):
+        for nearer in (memory, self.tasks.get(task, ModelSettings()), own.memory):
             found = ModelSettings(**_over(found, nearer, ModelSettings))
         return found
+
+    def one_model_for_all(self) -> bool:
+        """Whether each agent's summaries and facts come from one model, so that one call can make both."""
+        return all(
+            self.memory_model_for(agent) == self.memory_model_for(agent, task="extract")
+            for agent in (None, *self.agents)
+        )
 
     def chat_options(self, model: ChatModelSettings) -> ChatOptions:
         """How a model is asked for an answer."""
@@ -294,7 +354,9 @@ def _known(loc: tuple[Any, ...]) -> list[str]:
         "rolling_pairs": RollingPairsSettings,
         "sliding_window": SlidingWindowSettings,
         "worker": WorkerSettings,
+        "batch_extraction": BatchExtractionSettings,
         "recall": RecallSettings,
+        "facts": FactsSettings,
         "agents": AgentSettings,
         "tasks": ModelSettings,
     }

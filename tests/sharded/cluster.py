@@ -21,11 +21,12 @@ from urllib.parse import parse_qs, urlsplit
 import asyncpg
 from tests.databases.postgres import opened
 
+from anaphora.storage.columns import metadata
 from anaphora.storage.postgres.embedded import embedded
 from anaphora.storage.postgres.embedded.server import Server
 from anaphora.storage.postgres.engine import ROLE
 from anaphora.storage.postgres.search import message_words
-from anaphora.storage.tables import metadata, store_meta
+from anaphora.storage.tables import store_meta
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

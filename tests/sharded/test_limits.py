@@ -10,7 +10,7 @@ from tests.sharded.cluster import sharded_database_of
 
 from anaphora.bootstrap.maintenance import diagnose
 from anaphora.settings import load
-from anaphora.storage.tables import metadata
+from anaphora.storage.columns import metadata
 
 
 def test_the_doctor_looks_for_unique_indexes_where_it_is_connected(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from anaphora.bootstrap.system import system_randomness
 from anaphora.domain.jobs import Fence, Job, JobKind, JobState
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.ports.rows import SessionRow
-from anaphora.storage import tables
+from anaphora.storage import columns, tables
 from anaphora.storage.policy import AppendPolicy
 from anaphora.storage.sqlite.engine import Database, Durability
 from anaphora.storage.sqlite.search import FtsWords
@@ -31,7 +31,7 @@ def in_memory() -> Iterator[sa.Connection]:
     """A connection to an empty database, which is gone when it is closed."""
     database = Database(path=None, durability=Durability.NORMAL, read_only=False)
     with closing(database.writer(timeout=1)) as connection:
-        tables.metadata.create_all(connection)
+        columns.metadata.create_all(connection)
         yield connection
 
 

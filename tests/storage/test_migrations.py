@@ -33,6 +33,7 @@ pytestmark = pytest.mark.anyio
 COUNT = 12
 #: a job of each state, and its kind
 JOBS = {"queued": "summarise", "running": "rebuild", "done": "summarise", "failed": "rebuild"}
+_ADD_DOC = "INSERT INTO message_docs (doc, tenant_id, session_uid, seq) VALUES (?, ?, ?, ?)"
 _ADD_WORDS = "INSERT INTO message_words (rowid, scope, body) VALUES (?, '', ?)"
 
 
@@ -100,7 +101,7 @@ def fill(connection: sa.Connection) -> None:
             appended_at=NOW,
             **stamp,
         )
-        connection.exec_driver_sql("INSERT INTO message_docs VALUES (?, ?, ?, ?)", (seq + 1, KEY.tenant, uid.hex, seq))
+        connection.exec_driver_sql(_ADD_DOC, (seq + 1, KEY.tenant, uid.hex, seq))
         connection.exec_driver_sql(_ADD_WORDS, (seq + 1, f"word{seq}"))
     fill_jobs(connection, uid)
     fill_summary(connection, uid, summary)
@@ -281,7 +282,7 @@ async def test_messages_of_an_earlier_revision_are_found_and_wait_for_their_vect
 
 
 #: the last table that the revision after each makes
-_NEXT = {"0001": "summary_states", "0002": "message_vectors", "0003": "vector_heads"}
+_NEXT = {"0001": "summary_states", "0002": "message_vectors", "0003": "vector_heads", "0004": "chunks"}
 
 
 @pytest.mark.parametrize("name", migrations.REVISIONS[:-1])

@@ -18,7 +18,18 @@ from tests.storage.bench import NOW, always, append, new_id, opened, row_of
 from anaphora.bootstrap.system import system_randomness
 from anaphora.domain.keys import SeqRange
 from anaphora.ports.store import Unit
-from anaphora.storage import history, jobs, keyed, messages, migrations, moves, sessions, summaries, tables
+from anaphora.storage import (
+    columns,
+    history,
+    jobs,
+    keyed,
+    messages,
+    migrations,
+    moves,
+    sessions,
+    summaries,
+    tables,
+)
 from anaphora.storage.migrations import run
 from anaphora.storage.sqlite.engine import Database, Durability, raw
 from anaphora.storage.sqlite.opening import open_writer
@@ -42,7 +53,7 @@ def ours(_object: Any, name: str | None, kind: str, _reflected: bool, _other: An
 
 
 def both(*parts: sa.MetaData) -> sa.MetaData:
-    whole = sa.MetaData(naming_convention=tables.metadata.naming_convention)
+    whole = sa.MetaData(naming_convention=columns.metadata.naming_convention)
     for part in parts:
         for table in part.tables.values():
             table.to_metadata(whole)
@@ -52,7 +63,7 @@ def both(*parts: sa.MetaData) -> sa.MetaData:
 def test_the_migrations_make_what_the_tables_say(migrated: sa.Connection) -> None:
     options = {"compare_type": True, "compare_server_default": True, "include_object": ours}
     context = MigrationContext.configure(migrated, opts=options)
-    assert compare_metadata(context, both(tables.metadata, index_metadata)) == []
+    assert compare_metadata(context, both(columns.metadata, index_metadata)) == []
 
 
 def test_the_migrations_make_the_same_statements_as_the_tables(migrated: sa.Connection) -> None:
@@ -74,7 +85,7 @@ def test_the_migrations_make_the_same_statements_as_the_tables(migrated: sa.Conn
 
     plain = sa.create_engine("sqlite://")
     with plain.connect() as connection:
-        for metadata in (tables.metadata, index_metadata):
+        for metadata in (columns.metadata, index_metadata):
             metadata.create_all(connection)
         assert statements(migrated) == statements(connection)
     plain.dispose()
@@ -95,7 +106,7 @@ def test_migrating_twice_changes_nothing(migrated: sa.Connection) -> None:
 
 
 def test_the_tenant_comes_first_in_every_key_and_index() -> None:
-    for table in tables.metadata.tables.values():
+    for table in columns.metadata.tables.values():
         if table is tables.store_meta:
             continue
         keys: list[Sequence[str]] = [[column.name for column in index.columns] for index in table.indexes]
@@ -106,7 +117,7 @@ def test_the_tenant_comes_first_in_every_key_and_index() -> None:
 
 
 def test_no_value_comes_from_the_servers_clock_or_a_sequence() -> None:
-    for table in tables.metadata.tables.values():
+    for table in columns.metadata.tables.values():
         for column in table.columns:
             assert column.default is None, column
             assert column.onupdate is None, column

@@ -8,52 +8,34 @@ from dataclasses import dataclass
 
 import anyio
 
-from anaphora.bootstrap.providers import (
-    ChatModels,
-    counter_from,
-    embedder_from,
-    extractive_from,
-    summarisers_from,
-    talkers_from,
-)
+from anaphora.bootstrap.background import schedule_from, worker_and_jobs
+from anaphora.bootstrap.ground import Ground, Overrides, World
+from anaphora.bootstrap.providers import ChatModels, counter_from, embedder_from, talkers_from
 from anaphora.bootstrap.stores import open_store
 from anaphora.bootstrap.system import SystemClock, failpoint_from, system_randomness
-from anaphora.domain.jobs import JobKind
-from anaphora.domain.keys import uuid7
-from anaphora.domain.summaries import Method
-from anaphora.ports.clock import Clock, Failpoint, Randomness
-from anaphora.ports.models import ChatModel, Embedder, TokenCounter
+from anaphora.ports.clock import Clock
 from anaphora.ports.store import Store
 from anaphora.rules.relevant import Thresholds
 from anaphora.services.chat import Chat
 from anaphora.services.context import Contexts, Recall
 from anaphora.services.editing import Editing
-from anaphora.services.embed import Embed
 from anaphora.services.export import Export
+from anaphora.services.facts import Facts
 from anaphora.services.importing.restore import Restore
 from anaphora.services.ingest import Ingest
 from anaphora.services.jobs import Jobs
+from anaphora.services.knowledge import Knowledge
+from anaphora.services.learning import Learning
 from anaphora.services.planning import Planning
 from anaphora.services.reindex import Reindex
 from anaphora.services.retrieve import Retrieve
 from anaphora.services.sessions import Sessions
 from anaphora.services.settings import Strategies, live_reader
-from anaphora.services.summarise import Summarise
+from anaphora.services.subjects import Subjects
 from anaphora.settings import Settings
 from anaphora.worker.loop import Worker
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overrides:
-    """Adapters that the caller brings instead of those that the settings name."""
-
-    chat_model: ChatModel | None = None
-    memory_model: ChatModel | None = None
-    embedder: Embedder | None = None
-    counter: TokenCounter | None = None
-    clock: Clock | None = None
-    randomness: Randomness | None = None
-    failpoint: Failpoint | None = None
+__all__ = ["Overrides", "Services", "open_services"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,14 +56,9 @@ class Services:
     export: Export
     restore: Restore
     reindex: Reindex
+    facts: Facts
+    subjects: Subjects
     worker: Worker
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _World:
-    clock: Clock
-    randomness: Randomness
-    failpoint: Failpoint
 
 
 @asynccontextmanager
@@ -96,14 +73,15 @@ async def open_services(
 
     """
     given = overrides or Overrides()
-    world = _World(
+    world = World(
         clock=given.clock or SystemClock(),
         randomness=given.randomness or system_randomness,
         failpoint=given.failpoint or failpoint_from(settings.failpoint),
     )
     work, strategies = settings.work(), settings.strategies()
     embeds = given.embedder is not None or settings.embedder != "none"
-    planning = Planning(strategies=strategies, randomness=world.randomness, work=work, embeds=embeds)
+    schedule = schedule_from(settings)
+    planning = Planning(strategies=strategies, randomness=world.randomness, work=work, embeds=embeds, schedule=schedule)
     models = ChatModels()
     async with open_store(
         settings,
@@ -111,61 +89,51 @@ async def open_services(
         reader_of=lambda strategy: live_reader(strategies.get(strategy).name),
         max_attempts=work.retry.max_attempts,
         embeds=embeds,
+        schedule=schedule,
         read_only=read_only,
         clock=world.clock,
         time=given.clock,
         randomness=world.randomness,
         failpoint=world.failpoint,
     ) as store:
+        secret = await store.secret()
+        ground = Ground(
+            settings=settings,
+            world=world,
+            store=store,
+            planning=planning,
+            learning=Learning(randomness=world.randomness, secret=secret),
+            models=models,
+            chat_model=given.chat_model,
+            memory_model=given.memory_model or given.chat_model,
+            embedder=given.embedder or embedder_from(settings),
+            counter=given.counter or counter_from(settings),
+            secret=secret,
+        )
         try:
-            yield await _services(settings, given, world, store, planning, models)
+            yield _services(ground)
         finally:
             with anyio.CancelScope(shield=True):
                 await models.aclose()
 
 
-async def _services(
-    settings: Settings, given: Overrides, world: _World, store: Store, planning: Planning, models: ChatModels
-) -> Services:
-    strategies = planning.strategies
-    counter = given.counter or counter_from(settings)
-    secret = await store.secret()
-    ingest = _ingest(settings, world, store, counter, secret)
-    editing = Editing(
-        store=store,
-        planning=planning,
-        counter=counter,
-        clock=world.clock,
-        failpoint=world.failpoint,
-        max_message_bytes=settings.max_message_bytes,
-    )
-    embedder = given.embedder or embedder_from(settings)
-    retrieve = Retrieve(store=store, embedder=embedder, by_meaning=planning.embeds)
-    contexts = _contexts(settings, store, strategies, counter, secret, retrieve)
-    sessions = Sessions(
-        store=store,
-        strategies=strategies,
-        planning=planning,
-        clock=world.clock,
-        randomness=world.randomness,
-        failpoint=world.failpoint,
-    )
-    talker, talkers = talkers_from(settings, given.chat_model, models)
-    summarise, with_model = _summarise(
-        settings, given, world, store, planning, models, counter=counter, embedder=embedder
-    )
-    embed = _embed(world, store, planning, embedder)
+def _services(ground: Ground) -> Services:
+    store, world, planning = ground.store, ground.world, ground.planning
+    retrieve = Retrieve(store=store, embedder=ground.embedder, by_meaning=planning.embeds)
+    ingest, contexts, sessions = _ingest(ground), _contexts(ground, retrieve), _sessions(ground)
+    talker, talkers = talkers_from(ground.settings, ground.chat_model, ground.models)
+    worker, jobs = worker_and_jobs(ground)
     return Services(
-        settings=settings,
+        settings=ground.settings,
         store=store,
         clock=world.clock,
-        strategies=strategies,
+        strategies=planning.strategies,
         ingest=ingest,
-        editing=editing,
+        editing=_editing(ground),
         contexts=contexts,
         sessions=sessions,
         retrieve=retrieve,
-        jobs=_jobs(world, store, with_model=with_model, with_embedder=embed is not None),
+        jobs=jobs,
         chat=Chat(
             ingest=ingest,
             contexts=contexts,
@@ -175,122 +143,84 @@ async def _services(
             talker_by_agent=talkers,
         ),
         export=Export(store=store),
-        restore=_restore(settings, world, store, planning),
+        restore=_restore(ground),
         reindex=Reindex(
-            store=store, planning=planning, embedder=embedder, clock=world.clock, failpoint=world.failpoint
+            store=store, planning=planning, embedder=ground.embedder, clock=world.clock, failpoint=world.failpoint
         ),
-        worker=_worker(world, store, planning, summarise, embed, with_model=with_model),
+        facts=_facts(ground),
+        subjects=Subjects(store=store, clock=world.clock, failpoint=world.failpoint),
+        worker=worker,
     )
 
 
-def _contexts(
-    settings: Settings,
-    store: Store,
-    strategies: Strategies,
-    counter: TokenCounter,
-    secret: bytes,
-    retrieve: Retrieve,
-) -> Contexts:
+def _ingest(ground: Ground) -> Ingest:
+    return Ingest(
+        store=ground.store,
+        counter=ground.counter,
+        clock=ground.world.clock,
+        randomness=ground.world.randomness,
+        failpoint=ground.world.failpoint,
+        secret=ground.secret,
+        max_message_bytes=ground.settings.max_message_bytes,
+    )
+
+
+def _editing(ground: Ground) -> Editing:
+    return Editing(
+        store=ground.store,
+        planning=ground.planning,
+        learning=ground.learning,
+        counter=ground.counter,
+        clock=ground.world.clock,
+        failpoint=ground.world.failpoint,
+        max_message_bytes=ground.settings.max_message_bytes,
+    )
+
+
+def _contexts(ground: Ground, retrieve: Retrieve) -> Contexts:
+    settings = ground.settings
     thresholds = Thresholds(elsewhere=settings.recall.threshold, here=settings.recall.threshold_here)
     return Contexts(
-        store=store,
-        strategies=strategies,
-        counter=counter,
-        secret=secret,
+        store=ground.store,
+        strategies=ground.planning.strategies,
+        counter=ground.counter,
+        secret=ground.secret,
         default_budget=settings.context_budget,
         retrieve=retrieve,
         recall=Recall(tokens=settings.recall.tokens, thresholds=thresholds),
+        knowledge=Knowledge(tokens=settings.facts.tokens, own_agent=settings.facts.agents == "own"),
     )
 
 
-def _jobs(world: _World, store: Store, *, with_model: bool, with_embedder: bool) -> Jobs:
-    return Jobs(
-        store=store,
-        clock=world.clock,
-        failpoint=world.failpoint,
-        with_model=with_model,
-        with_embedder=with_embedder,
+def _sessions(ground: Ground) -> Sessions:
+    return Sessions(
+        store=ground.store,
+        strategies=ground.planning.strategies,
+        planning=ground.planning,
+        learning=ground.learning,
+        clock=ground.world.clock,
+        randomness=ground.world.randomness,
+        failpoint=ground.world.failpoint,
     )
 
 
-def _embed(world: _World, store: Store, planning: Planning, embedder: Embedder | None) -> Embed | None:
-    if embedder is None:
-        return None
-    return Embed(store=store, planning=planning, embedder=embedder, clock=world.clock, failpoint=world.failpoint)
-
-
-def _worker(
-    world: _World,
-    store: Store,
-    planning: Planning,
-    summarise: Summarise,
-    embed: Embed | None,
-    *,
-    with_model: bool,
-) -> Worker:
-    return Worker(
-        store=store,
-        handlers={
-            JobKind.SUMMARISE: summarise,
-            JobKind.REBUILD: summarise,
-            **({JobKind.EMBED: embed} if embed is not None else {}),
-        },
-        clock=world.clock,
-        randomness=world.randomness,
-        failpoint=world.failpoint,
-        work=planning.work,
-        owner=str(uuid7(world.clock.now(), world.randomness(10))),
-        with_model=with_model,
+def _facts(ground: Ground) -> Facts:
+    return Facts(
+        store=ground.store,
+        learning=ground.learning,
+        clock=ground.world.clock,
+        randomness=ground.world.randomness,
+        failpoint=ground.world.failpoint,
+        categories=ground.settings.facts.categories,
     )
 
 
-def _ingest(settings: Settings, world: _World, store: Store, counter: TokenCounter, secret: bytes) -> Ingest:
-    return Ingest(
-        store=store,
-        counter=counter,
-        clock=world.clock,
-        randomness=world.randomness,
-        failpoint=world.failpoint,
-        secret=secret,
-        max_message_bytes=settings.max_message_bytes,
-    )
-
-
-def _restore(settings: Settings, world: _World, store: Store, planning: Planning) -> Restore:
+def _restore(ground: Ground) -> Restore:
     return Restore(
-        store=store,
-        planning=planning,
-        clock=world.clock,
-        randomness=world.randomness,
-        failpoint=world.failpoint,
-        max_message_bytes=settings.max_message_bytes,
+        store=ground.store,
+        planning=ground.planning,
+        clock=ground.world.clock,
+        randomness=ground.world.randomness,
+        failpoint=ground.world.failpoint,
+        max_message_bytes=ground.settings.max_message_bytes,
     )
-
-
-def _summarise(
-    settings: Settings,
-    given: Overrides,
-    world: _World,
-    store: Store,
-    planning: Planning,
-    models: ChatModels,
-    *,
-    counter: TokenCounter,
-    embedder: Embedder | None,
-) -> tuple[Summarise, bool]:
-    model, by_agent = summarisers_from(settings, given.memory_model or given.chat_model, counter, models)
-    service = Summarise(
-        store=store,
-        strategies=planning.strategies,
-        planning=planning,
-        model=model,
-        model_by_agent=by_agent,
-        extractive=extractive_from(counter, embedder, Method.EXTRACTIVE),
-        digest=extractive_from(counter, embedder, Method.DIGEST),
-        counter=counter,
-        clock=world.clock,
-        randomness=world.randomness,
-        failpoint=world.failpoint,
-        work=planning.work,
-    )
-    return service, model is not None or bool(by_agent)

@@ -9,9 +9,12 @@ from anaphora.domain.summaries import Method
 from anaphora.errors import ConfigError, MissingExtra
 from anaphora.models.extractive import ExtractiveSummariser
 from anaphora.models.files import BGE_SMALL_FILES, find
+from anaphora.models.spoken import SpokenExtractor
 from anaphora.models.tokenizer import TiktokenCounter
+from anaphora.ports.extraction import Extractor
 from anaphora.ports.models import ChatModel, Embedder, Summariser, TokenCounter
 from anaphora.services.chat import Talker
+from anaphora.services.extractors import ModelExtractor
 from anaphora.services.summarisers import ModelSummariser
 from anaphora.settings import ModelSettings, Settings
 
@@ -111,6 +114,27 @@ def summarisers_from(
     return default, own
 
 
+def extractors_from(
+    settings: Settings, memory_model: ChatModel | None, counter: TokenCounter, models: ChatModels
+) -> tuple[Extractor | None, Mapping[str, Extractor]]:
+    """The model that reads for facts, and the agents that have one of their own."""
+    base = settings.memory_model_for(task="extract")
+    model = memory_model or models.get(base)
+    default = _extractor(model, base, settings, counter) if model else None
+    own: dict[str, Extractor] = {}
+    for agent in settings.agents:
+        wanted = settings.memory_model_for(agent, task="extract")
+        mine = None if wanted == base else models.get(wanted)
+        if mine is not None:
+            own[agent] = _extractor(mine, wanted, settings, counter)
+    return default, own
+
+
+def spoken_from(counter: TokenCounter, embedder: Embedder | None) -> Extractor:
+    """The extractor that needs no model."""
+    return SpokenExtractor(sentences=extractive_from(counter, embedder, Method.EXTRACTIVE))
+
+
 def extractive_from(counter: TokenCounter, embedder: Embedder | None, method: Method) -> Summariser:
     """The summariser that chooses sentences."""
     return ExtractiveSummariser(counter, embedder, method)
@@ -118,6 +142,15 @@ def extractive_from(counter: TokenCounter, embedder: Embedder | None, method: Me
 
 def _summariser(model: ChatModel, wanted: ModelSettings, settings: Settings, counter: TokenCounter) -> ModelSummariser:
     return ModelSummariser(
+        model=model,
+        counter=counter,
+        temperature=settings.memory_temperature if wanted.temperature is None else wanted.temperature,
+        input_tokens=settings.worker.input_tokens,
+    )
+
+
+def _extractor(model: ChatModel, wanted: ModelSettings, settings: Settings, counter: TokenCounter) -> ModelExtractor:
+    return ModelExtractor(
         model=model,
         counter=counter,
         temperature=settings.memory_temperature if wanted.temperature is None else wanted.temperature,

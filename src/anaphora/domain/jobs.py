@@ -19,6 +19,10 @@ class JobKind(StrEnum):
     REBUILD = "rebuild"
     #: give messages the vectors by which they are found by meaning
     EMBED = "embed"
+    #: learn facts from messages that were not read for it yet, and say what they are about
+    EXTRACT = "extract"
+    #: do that again where messages changed since, or where no model was there
+    REEXTRACT = "reextract"
 
 
 class JobState(StrEnum):

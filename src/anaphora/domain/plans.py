@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from anaphora.domain.chunks import Chunk
 from anaphora.domain.keys import SeqRange, count_in
 from anaphora.domain.summaries import Point, Summary
 
@@ -61,6 +63,8 @@ class Snapshot:
     state: State
     #: the served version, if there is one
     summary: Summary | None
+    #: what was found of the session for the question, best first
+    chunks: Sequence[Chunk] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,8 @@ class SectionName(StrEnum):
 
     INSTRUCTIONS = "instructions"
     MEMORY = "memory"
+    #: what is known of the user, and of whom the session is about
+    FACTS = "facts"
     #: messages that were found for the question
     RELEVANT = "relevant"
     GAP = "gap"
@@ -31,7 +33,7 @@ class SectionName(StrEnum):
 
 
 #: what we wrote, though its role is `user`
-_OURS = frozenset({SectionName.MEMORY, SectionName.RELEVANT})
+_OURS = frozenset({SectionName.MEMORY, SectionName.FACTS, SectionName.RELEVANT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from anaphora.memory.facts import FactsView, SubjectsView
 from anaphora.memory.jobs import JobsView
 from anaphora.memory.memory import GRACE, Memory
 from anaphora.memory.session import Session
 
-__all__ = ["GRACE", "JobsView", "Memory", "Session"]
+__all__ = ["GRACE", "FactsView", "JobsView", "Memory", "Session", "SubjectsView"]

@@ -16,6 +16,7 @@ from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import ReceiptState
 from anaphora.domain.search import SearchResult
 from anaphora.errors import InvalidInput
+from anaphora.memory.facts import FactsView, SubjectsView
 from anaphora.memory.jobs import JobsView
 from anaphora.memory.scope import tenant_of
 from anaphora.memory.session import Session
@@ -39,6 +40,10 @@ class Memory:
         self._worker: asyncio.Task[None] | None = None
         #: background work: list it, try failed jobs again
         self.jobs = JobsView(services)
+        #: what is known of users: see, add, correct, share, delete it
+        self.facts = FactsView(services)
+        #: whom or what facts are about, and with whom they are shared
+        self.subjects = SubjectsView(services)
 
     @classmethod
     @asynccontextmanager

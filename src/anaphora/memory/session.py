@@ -185,6 +185,7 @@ class Session:
             budget=self._budget if budget is None else budget,
             instructions=self._instructions,
             strategy=self._strategy,
+            subject=self._subject,
             as_of=as_of,
         )
 

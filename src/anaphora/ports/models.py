@@ -11,6 +11,7 @@ from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message
 from anaphora.domain.summaries import Method, Point
 from anaphora.domain.wire import PromptMessage
+from anaphora.ports.extraction import ExtractionDraft, ExtractionRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +126,8 @@ class SummaryRequest:
     max_tokens: int
     #: how many tokens the merged point may have
     merged_tokens: int = 0
+    #: the newest of the messages are to be read for facts in the same call
+    extraction: ExtractionRequest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +145,8 @@ class SummaryDraft:
     keep: tuple[int, ...] | None = None
     #: sentences of its prompt, which no statement may repeat
     echoes: tuple[str, ...] = ()
+    #: what was read for facts, if that was asked for and came
+    extraction: ExtractionDraft | None = None
 
 
 class Summariser(Protocol):

@@ -8,12 +8,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import UUID
 
-from anaphora.domain.jobs import Fence, Job, JobKind, JobState
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import Message, Receipt
 from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Summary
+from anaphora.ports.facts import Chunks, Facts, Subjects
+from anaphora.ports.jobs import Jobs
 from anaphora.ports.rows import Append, Head, SessionRow, StoredReceipt
 from anaphora.ports.search import Embedding, Lookup, VectorIndex, WordIndex
 
@@ -28,6 +29,19 @@ class Planner(Protocol):
 
     def __call__(self, strategy: str | None, state: State, /) -> bool:
         """True if the live reader has something to do."""
+        ...
+
+
+class Schedule(Protocol):
+    """Decides inside the append's transaction when a session is to be read for facts."""
+
+    @property
+    def reader(self) -> str:
+        """The name of the reader."""
+        ...
+
+    def run_at(self, row: SessionRow, position: int, now: datetime) -> datetime | None:
+        """When to read what is behind the reader's position: now, or when nothing more was said for a while."""
         ...
 
 
@@ -201,81 +215,6 @@ class History(Protocol):
         ...
 
 
-class Jobs(Protocol):
-    """The job table."""
-
-    def plan(
-        self,
-        row: SessionRow,
-        kind: JobKind,
-        *,
-        job_id: UUID,
-        run_at: datetime,
-        now: datetime,
-        max_attempts: int,
-        needs_model: bool = False,
-        from_seq: int | None = None,
-    ) -> bool:
-        """Queue a job unless one is live; a running one is told to look again. True if queued."""
-        ...
-
-    def claim(self, tenant: str, job_id: UUID, *, owner: str, now: datetime, lease_seconds: float) -> Job | None:
-        """Take the lease and count the attempt; None if somebody else was faster."""
-        ...
-
-    def set_range(self, fence: Fence, span: SeqRange, *, now: datetime) -> bool:
-        """Write down what the claim took on. False if the fence is broken."""
-        ...
-
-    def heartbeat(self, fence: Fence, *, now: datetime, lease_seconds: float) -> bool:
-        """Extend the lease; False if it is lost."""
-        ...
-
-    def holds(self, fence: Fence) -> bool:
-        """The job is running, ours, at this attempt, and the session's epoch is unchanged (I5)."""
-        ...
-
-    def finish(self, fence: Fence, *, now: datetime) -> bool:
-        """Mark as done; returns whether messages arrived meanwhile (`rearm`). Check `holds` first."""
-        ...
-
-    def retry_later(self, fence: Fence, *, run_at: datetime, reason: str, now: datetime) -> bool:
-        """Put back into the queue for later; False if the fence is broken."""
-        ...
-
-    def release(self, fence: Fence, *, now: datetime) -> bool:
-        """Put back at once and do not count the attempt: the worker stops."""
-        ...
-
-    def fail(self, fence: Fence, *, reason: str, now: datetime) -> bool:
-        """End as failed; False if the fence is broken."""
-        ...
-
-    def withdraw(self, tenant: str, job_id: UUID, *, now: datetime) -> bool:
-        """End a live job because what it works on was changed: its worker loses the fence. False if it is over."""
-        ...
-
-    def pull_forward(self, tenant: str, kind: JobKind, *, now: datetime, limit: int) -> int:
-        """Queued jobs of this kind that wait for later may run now."""
-        ...
-
-    def retry_failed(self, tenant: str, *, job_id: UUID | None, now: datetime) -> int:
-        """Queue failed jobs again with fresh attempts; how many."""
-        ...
-
-    def list(
-        self,
-        tenant: str,
-        *,
-        states: Sequence[JobState] | None = None,
-        session_id: UUID | None = None,
-        stuck_before: datetime | None = None,
-        limit: int = 50,
-    ) -> Sequence[Job]:
-        """Jobs, newest first. `stuck_before`: running with a lease that ended before then, or queued and due."""
-        ...
-
-
 class Unit(Protocol):
     """One transaction: everything in it happens together or not at all."""
 
@@ -331,6 +270,21 @@ class Unit(Protocol):
     @property
     def lookup(self) -> Lookup:
         """What was found."""
+        ...
+
+    @property
+    def facts(self) -> Facts:
+        """Single statements."""
+        ...
+
+    @property
+    def subjects(self) -> Subjects:
+        """Whom or what they are about."""
+        ...
+
+    @property
+    def chunks(self) -> Chunks:
+        """What stretches of sessions were about."""
         ...
 
 

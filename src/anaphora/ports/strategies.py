@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from anaphora.domain.keys import SeqRange
 from anaphora.domain.plans import Plan, Selection, Snapshot, State
 
 
@@ -13,6 +14,11 @@ class Compaction(Protocol):
     @property
     def name(self) -> str:
         """The name under which sessions and summaries know it."""
+        ...
+
+    @property
+    def shows_chunks(self) -> int:
+        """How many chunks stand in a prompt at most; 0: it shows none."""
         ...
 
     def plan(self, state: State) -> Plan | None:
@@ -25,4 +31,25 @@ class Compaction(Protocol):
 
     def select(self, snapshot: Snapshot) -> Selection:
         """What of the history should stand in the prompt."""
+        ...
+
+
+class Extraction(Protocol):
+    """Learns from the log: decides what is to be read for facts."""
+
+    @property
+    def name(self) -> str:
+        """The name under which its reader is known."""
+        ...
+
+    @property
+    def batch(self) -> int:
+        """Messages of one batch, unless its first turn is longer."""
+        ...
+
+    def due(self, state: State, *, quiet: bool) -> SeqRange | None:
+        """What is to be read next, in as many batches as it takes; None if nothing is due.
+
+        `quiet`: nothing was said for so long that nothing more is waited for.
+        """
         ...

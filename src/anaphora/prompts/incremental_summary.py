@@ -14,8 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from anaphora.domain.messages import Role
 from anaphora.domain.wire import PromptMessage, SectionName
 from anaphora.errors import ModelOutputInvalid
+from anaphora.ports.extraction import ExtractionDraft, ExtractionRequest
 from anaphora.ports.models import SummaryRequest
-from anaphora.rules.text import shorten
+from anaphora.prompts import summary_and_facts
 
 VERSION = "incremental_summary/1"
 TITLE = "incremental_summary"
@@ -41,7 +42,7 @@ speak of every new message; trivial ones may share a statement with their neighb
 - Keep names, numbers and dates exactly as they were said. If something corrects what was known, state the correction.
 - Use the language of the conversation. At most {words} words for all statements together.
 - EARLIER is what you already know: do not repeat it in "points".
-{merge_rule}"""
+{merge_rule}{besides}"""
 
 _MERGE = """\
 - The entries of EARLIER marked "merge" become one: rewrite them together as "merged", at most {words} words, keeping \
@@ -72,6 +73,14 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 
+#: the answer when facts are asked for as well
+SCHEMA_WITH_FACTS: Mapping[str, Any] = {
+    **SCHEMA,
+    "properties": {**SCHEMA["properties"], **summary_and_facts.PROPERTIES},
+    "required": [*SCHEMA["required"], *summary_and_facts.PROPERTIES],
+}
+
+
 class _Point(BaseModel):
     model_config = ConfigDict(strict=True)
     text: str
@@ -83,6 +92,11 @@ class _Answer(BaseModel):
     model_config = ConfigDict(strict=True)
     points: list[_Point] = Field(max_length=200)
     merged: str | None = None
+
+
+class _WithFacts(BaseModel):
+    summary: str
+    facts: list[Any] = Field(max_length=200)
 
 
 def build(
@@ -98,8 +112,12 @@ def build(
 
     """
     merge_rule = _MERGE.format(words=_words(merged_tokens)) if request.merge else _NO_MERGE
-    system = _INSTRUCTIONS.format(words=_words(request.max_tokens), merge_rule=merge_rule)
-    share = max(48, input_tokens // max(1, len(request.messages)))
+    extraction = request.extraction
+    system = _INSTRUCTIONS.format(
+        words=_words(request.max_tokens),
+        merge_rule=merge_rule,
+        besides=summary_and_facts.besides(extraction) if extraction else "",
+    )
     earlier = [
         json.dumps(
             {"of": f"{p.range.start}-{p.range.stop - 1}", "text": p.text, "merge": at < request.merge},
@@ -107,19 +125,9 @@ def build(
         )
         for at, p in enumerate(request.points)
     ]
-    oversize = sum(m.tokens for m in request.messages) > input_tokens
-    new = [
-        json.dumps(
-            {
-                "n": m.seq,
-                "who": m.name or m.role.value,
-                "text": shorten(m.content, tokens=m.tokens, max_tokens=share, count=count) if oversize else m.content,
-            },
-            ensure_ascii=False,
-        )
-        for m in request.messages
-    ]
-    user = "\n".join(["EARLIER", *(earlier or ["(nothing)"]), "", "NEW", *new])
+    new = summary_and_facts.message_lines(request.messages, input_tokens=input_tokens, count=count)
+    known = ["", "KNOWN", *(summary_and_facts.known_lines(extraction.known) or ["(nothing)"])] if extraction else []
+    user = "\n".join(["EARLIER", *(earlier or ["(nothing)"]), *known, "", "NEW", *new])
     return (
         PromptMessage(section=SectionName.INSTRUCTIONS, role=Role.SYSTEM, content=system, tokens=count(system)),
         PromptMessage(section=SectionName.QUERY, role=Role.USER, content=user, tokens=count(user)),
@@ -142,6 +150,24 @@ def parse(text: str) -> tuple[tuple[tuple[str, tuple[tuple[int, int], ...]], ...
         where = ".".join(str(part) for part in first["loc"])
         raise ModelOutputInvalid("unparsable", f"{where or 'answer'}: {first['type']}") from None
     return tuple((p.text, ((p.first, p.last),)) for p in answer.points), answer.merged
+
+
+def parse_extraction(text: str, request: ExtractionRequest, *, model: str) -> ExtractionDraft | None:
+    """What an answer holds beside the statements; None if that is not as it should be: the statements hold anyway.
+
+    `text` is an answer that `parse` took.
+    """
+    try:
+        answer = _WithFacts.model_validate_json(text)
+    except ValidationError:
+        return None
+    return summary_and_facts.draft_of(
+        answer.summary,
+        summary_and_facts.candidates(answer.facts, request),
+        model=model,
+        version=f"{VERSION}+{summary_and_facts.VERSION}",
+        echoes=(*ECHOES, *summary_and_facts.ECHOES),
+    )
 
 
 def _words(tokens: int) -> int:

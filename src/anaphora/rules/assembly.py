@@ -20,6 +20,7 @@ from anaphora.domain.summaries import Point
 from anaphora.domain.wire import PromptMessage, SectionName
 from anaphora.errors import BudgetTooSmall
 from anaphora.rules.coverage import account
+from anaphora.rules.facts.shown import FactBlock, Known, choose_facts
 from anaphora.rules.memory_block import MEMORY_NAME, render
 from anaphora.rules.relevant import Relevant, Thresholds, choose
 from anaphora.rules.text import MIN_SHORTENED, shorten
@@ -30,6 +31,8 @@ MIN_BESIDE_INSTRUCTIONS = 64
 
 #: the share of the room for the conversation that is kept for what was found, where not all of it fits
 _FOUND_SHARE = 4
+#: the share of it that facts may take at most
+_FACTS_SHARE = 4
 
 Count = Callable[[str], int]
 
@@ -58,6 +61,11 @@ class Material:
     hits_mark: str = ""
     hits_tokens: int = 0
     thresholds: Thresholds = field(default_factory=Thresholds)
+    #: what is known, of whom it is, its delimiter, and how much of it there may be
+    known: tuple[Known, ...] = ()
+    user: str = ""
+    facts_mark: str = ""
+    facts_tokens: int = 0
 
 
 def fixed_tokens(instructions: str | None, budget: int, count: Count) -> int:
@@ -87,12 +95,15 @@ def assemble(material: Material, budget: int, count: Count) -> Context:
     wanted = sum(message.tokens for message in material.messages)
     points, block = _memory(material, max(left - wanted, left // 2), count)
     left -= sum(message.tokens for message in block)
+    facts = _facts(material, left, count)
+    left -= facts.tokens
     # a conversation that does not fit anyway leaves some room for what answers the question
     kept = min(left // _FOUND_SHARE, material.hits_tokens) if material.hits and wanted > left else 0
     verbatim = _verbatim(material, left - kept, count)
     left -= sum(message.tokens for message in verbatim)
     relevant = _relevant(material, verbatim, left, count)
-    messages = (*instructions, *block, *_found(relevant), *verbatim, *query)
+    recalled = (*_block(SectionName.FACTS, facts), *_block(SectionName.RELEVANT, relevant))
+    messages = (*instructions, *block, *recalled, *verbatim, *query)
     coverage = account(
         material.head,
         summary_id=material.summary_id,
@@ -112,7 +123,7 @@ def assemble(material: Material, budget: int, count: Count) -> Context:
         tokens_full_history=full,
         coverage=coverage,
         degraded=tuple(dict.fromkeys((*material.degraded, *behind))),
-        lines=(*_lines(material, messages, points, cut), *_quotes(relevant)),
+        lines=(*_lines(material, messages, points, cut), *_fact_lines(facts), *_quotes(relevant)),
     )
 
 
@@ -182,17 +193,31 @@ def _relevant(material: Material, verbatim: Sequence[PromptMessage], left: int, 
     )
 
 
-def _found(relevant: Relevant) -> tuple[PromptMessage, ...]:
-    if not relevant.text:
+def _facts(material: Material, left: int, count: Count) -> FactBlock:
+    """What is known, within its own share: a small prompt is not filled with it."""
+    if not material.known:
+        return FactBlock()
+    room = min(material.facts_tokens, left // _FACTS_SHARE)
+    return choose_facts(material.known, user=material.user, room=room, mark=material.facts_mark, count=count)
+
+
+def _block(section: SectionName, block: FactBlock | Relevant) -> tuple[PromptMessage, ...]:
+    if not block.text:
         return ()
-    return (
-        PromptMessage(
-            section=SectionName.RELEVANT,
-            role=Role.USER,
-            name=MEMORY_NAME,
-            content=relevant.text,
-            tokens=relevant.tokens,
-        ),
+    return (PromptMessage(section=section, role=Role.USER, name=MEMORY_NAME, content=block.text, tokens=block.tokens),)
+
+
+def _fact_lines(facts: FactBlock) -> tuple[Line, ...]:
+    return tuple(
+        Line(
+            section=SectionName.FACTS if shown.included else None,
+            source=f"fact {shown.known.fact.id}",
+            range=None,
+            tokens=shown.tokens,
+            included=shown.included,
+            why=shown.why,
+        )
+        for shown in facts.facts
     )
 
 
@@ -263,7 +288,7 @@ def _lines(
 ) -> tuple[Line, ...]:
     lines: list[Line] = []
     for message in messages:
-        if message.section is SectionName.RELEVANT:
+        if message.section in {SectionName.FACTS, SectionName.RELEVANT}:
             continue
         if message.section is SectionName.MEMORY:
             lines.extend(_point_line(point, "the summary speaks for these messages") for point in points)

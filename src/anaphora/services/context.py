@@ -8,6 +8,7 @@ from uuid import UUID
 
 import anyio.to_thread
 
+from anaphora.domain.chunks import Chunk
 from anaphora.domain.context import Context
 from anaphora.domain.keys import SeqRange, SessionKey, checked_text
 from anaphora.domain.messages import Message
@@ -19,8 +20,10 @@ from anaphora.ports.models import TokenCounter
 from anaphora.ports.rows import Head, SessionRow
 from anaphora.ports.store import Store, Unit
 from anaphora.rules.assembly import Material, assemble, fixed_tokens
+from anaphora.rules.facts.shown import Known
 from anaphora.rules.memory_block import delimiter, mark
 from anaphora.rules.relevant import Thresholds
+from anaphora.services.knowledge import Knowledge
 from anaphora.services.retrieve import MAX_LIMIT, MAX_QUERY_CHARS, Asked, Retrieve, Whose
 from anaphora.services.settings import Strategies, live_reader
 
@@ -30,6 +33,20 @@ _PAGE = 48
 _SLOW_CHARS = 20_000
 #: hardly a message that is worth showing has fewer tokens
 _LEAST_TOKENS = 12
+#: found messages whose chunks are looked at, and chunks that are looked at besides
+_CHUNK_HITS = 24
+_CHUNKS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    key: SessionKey
+    strategy: str | None
+    subject: str | None
+    #: tokens beside the instructions
+    room: int
+    as_of: AsOf | None
+    asked: Asked | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +59,7 @@ class _Found:
     deleted: tuple[SeqRange, ...] = ()
     session_id: UUID | None = None
     hits: tuple[Hit, ...] = ()
+    known: tuple[Known, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +82,7 @@ class Contexts:
     default_budget: int
     retrieve: Retrieve
     recall: Recall = field(default_factory=Recall)
+    knowledge: Knowledge = field(default_factory=Knowledge)
 
     async def build(
         self,
@@ -73,6 +92,7 @@ class Contexts:
         budget: int | None = None,
         instructions: str | None = None,
         strategy: str | None = None,
+        subject: str | None = None,
         as_of: AsOf | None = None,
     ) -> Context:
         """What a model should be shown before it answers the query.
@@ -83,6 +103,7 @@ class Contexts:
             budget: tokens; None = the configured default.
             instructions: fixed system text of the application.
             strategy: for a session that does not exist yet.
+            subject: whom it is about, for a session that does not exist yet.
             as_of: a moment of the past instead of now: when the log held so many messages and before the next came,
                 or a time. With the same budget, query and instructions it is what was served then.
 
@@ -97,8 +118,17 @@ class Contexts:
         limit = self.default_budget if budget is None else budget
         room = limit - fixed_tokens(instructions, limit, self.counter.count)
         asked = await self._asked(query, as_of)
-        found = await self.store.read(key.tenant, lambda unit: self._find(unit, key, strategy, room, as_of, asked))
-        material = Material(
+        wanted = _Wanted(key=key, strategy=strategy, subject=subject, room=room, as_of=as_of, asked=asked)
+        found = await self.store.read(key.tenant, lambda unit: self._find(unit, wanted))
+        material = self._material(wanted, found, query, instructions)
+        work: Callable[[], Context] = lambda: assemble(material, limit, self.counter.count)  # noqa: E731 - typed
+        quoted = (hit.message for hit in found.hits)
+        if len(query or "") + sum(len(m.content) for m in (*found.messages, *quoted)) > _SLOW_CHARS:
+            return await anyio.to_thread.run_sync(work)
+        return work()
+
+    def _material(self, wanted: _Wanted, found: _Found, query: str | None, instructions: str | None) -> Material:
+        return Material(
             instructions=instructions,
             query=query,
             head=found.head,
@@ -108,18 +138,17 @@ class Contexts:
             selection=found.selection,
             messages=found.messages,
             deleted=found.deleted,
-            degraded=(*_degraded(found.summary, found.selection), *(asked.degraded if asked else ())),
+            degraded=(*_degraded(found.summary, found.selection), *(wanted.asked.degraded if wanted.asked else ())),
             hits=found.hits,
             session_id=found.session_id,
             hits_mark=mark(self.secret, b"relevant", *(hit.message.id.bytes for hit in found.hits)),
             hits_tokens=self.recall.tokens,
             thresholds=self.recall.thresholds,
+            known=found.known,
+            user=wanted.key.user,
+            facts_mark=mark(self.secret, b"facts", *(entry.fact.id.bytes for entry in found.known)),
+            facts_tokens=self.knowledge.tokens,
         )
-        work: Callable[[], Context] = lambda: assemble(material, limit, self.counter.count)  # noqa: E731 - typed
-        quoted = (hit.message for hit in found.hits)
-        if len(query or "") + sum(len(m.content) for m in (*found.messages, *quoted)) > _SLOW_CHARS:
-            return await anyio.to_thread.run_sync(work)
-        return work()
 
     async def _asked(self, query: str | None, as_of: AsOf | None) -> Asked | None:
         """What to look for; a context of the past is made of what was there, and a search looks at now."""
@@ -127,30 +156,29 @@ class Contexts:
             return None
         return await self.retrieve.ask(query[:MAX_QUERY_CHARS])
 
-    def _find(
-        self,
-        unit: Unit,
-        key: SessionKey,
-        strategy: str | None,
-        room: int,
-        as_of: AsOf | None,
-        asked: Asked | None,
-    ) -> _Found:
+    def _find(self, unit: Unit, wanted: _Wanted) -> _Found:
+        key, asked, as_of, room = wanted.key, wanted.asked, wanted.as_of, wanted.room
         hits: tuple[Hit, ...] = ()
         if asked is not None:
             whose = Whose(tenant=key.tenant, user=key.user, agent=key.agent)
             hits = self.retrieve.look(unit, asked, whose, _hits(min(room, self.recall.tokens))).hits
         row = unit.sessions.find(key)
-        compaction = self.strategies.get(row.strategy if row else strategy)
+        known: tuple[Known, ...] = ()
+        if as_of is None:
+            known = self.knowledge.find(unit, key, row.subject if row else wanted.subject, asked, hits)
+        compaction = self.strategies.get(row.strategy if row else wanted.strategy)
         if row is None:
             empty = State(head=0, covered_to=0, turn_starts=(), turn_finished=True)
             selection = compaction.select(Snapshot(state=empty, summary=None))
-            return _Found(head=0, history_tokens=0, summary=None, selection=selection, messages=(), hits=hits)
+            return _Found(
+                head=0, history_tokens=0, summary=None, selection=selection, messages=(), hits=hits, known=known
+            )
         moment = None if as_of is None else unit.history.moment(row, as_of)
         view = _Now(unit, row) if moment is None else _Then(unit, unit.history.session(row, moment), moment)
         head = view.head(live_reader(compaction.name))
         summary = view.summary(head.summary_id) if head.summary_id else None
-        selection = compaction.select(Snapshot(state=view.row.state(head.position), summary=summary))
+        chunks = _chunks(unit, row, hits, compaction.shows_chunks)
+        selection = compaction.select(Snapshot(state=view.row.state(head.position), summary=summary, chunks=chunks))
         return _Found(
             head=view.row.head,
             history_tokens=view.row.tokens,
@@ -160,6 +188,7 @@ class Contexts:
             deleted=view.row.deleted,
             session_id=row.id,
             hits=hits,
+            known=known,
         )
 
 
@@ -211,6 +240,17 @@ def _newest(view: _Now | _Then, span: SeqRange, room: int) -> tuple[Message, ...
         used += sum(min(message.tokens, max(1, room // 3)) for message in page)
         stop = page[-1].seq
     return tuple(reversed(pages))
+
+
+def _chunks(unit: Unit, row: SessionRow, hits: Sequence[Hit], wanted: int) -> Sequence[Chunk]:
+    """The chunks of the session that hold what was found, best first; then the newest."""
+    if not wanted:
+        return ()
+    seqs = list(dict.fromkeys(hit.message.seq for hit in hits if hit.session_id == row.id))[:_CHUNK_HITS]
+    found = unit.chunks.at(row.key.tenant, row.id, seqs)
+    best = [chunk for seq in seqs for chunk in found if seq in chunk.range]
+    newest = unit.chunks.list(row.key.tenant, row.id, limit=_CHUNKS)
+    return tuple({chunk.id: chunk for chunk in (*best, *newest)}.values())
 
 
 def _hits(room: int) -> int:

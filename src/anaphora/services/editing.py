@@ -18,6 +18,7 @@ from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Store, Unit
 from anaphora.rules.admission import check_size, new_message
 from anaphora.rules.tokens import message_tokens
+from anaphora.services.learning import Learning
 from anaphora.services.planning import Planning
 
 
@@ -37,6 +38,7 @@ class Editing:
 
     store: Store
     planning: Planning
+    learning: Learning
     counter: TokenCounter
     clock: Clock
     failpoint: Failpoint
@@ -122,7 +124,9 @@ class Editing:
             return old
         now = self.clock.now()
         new = replace(new, version=old.version + 1, changed_at=now)
-        self.planning.changed(unit, unit.messages.amend(row, old, new, now=now), seq, now=now)
+        after = unit.messages.amend(row, old, new, now=now)
+        self.learning.unsay(unit, after, seq, now=now)
+        self.planning.changed(unit, after, seq, now=now)
         return new
 
 

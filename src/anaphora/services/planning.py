@@ -6,18 +6,48 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from anaphora.domain.jobs import Job, JobKind, JobState
-from anaphora.domain.keys import uuid7
+from anaphora.domain.keys import SeqRange, uuid7
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Method, Summary
 from anaphora.ports.clock import Randomness
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Unit
+from anaphora.ports.strategies import Extraction
 from anaphora.services.settings import Strategies, Work, live_reader, rebuild_reader
 
 #: how many waiting re-dos one success pulls forward
 _PULL = 16
 #: seconds after which a digest is tried again, however long the model has been away
 _LONGEST_PAUSE = 86_400.0
+#: they read messages for facts
+_READS = frozenset({JobKind.EXTRACT, JobKind.REEXTRACT})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingSchedule:
+    """When a session is read for facts: at once when enough is unread, else when nothing more was said for a while."""
+
+    extraction: Extraction
+    #: seconds without a word after which nothing more is waited for
+    idle_seconds: float
+
+    @property
+    def reader(self) -> str:
+        """The name of the reader."""
+        return live_reader(self.extraction.name)
+
+    def is_quiet(self, row: SessionRow, now: datetime) -> bool:
+        """Nothing was said for so long that nothing more is waited for."""
+        return now - row.updated_at >= timedelta(seconds=self.idle_seconds)
+
+    def run_at(self, row: SessionRow, position: int, now: datetime) -> datetime | None:
+        """When to read what is behind the reader's position; None if there is nothing."""
+        state = row.state(position)
+        if self.extraction.due(state, quiet=self.is_quiet(row, now)) is not None:
+            return now
+        if not state.live(SeqRange(position, max(position, row.head))):
+            return None
+        return row.updated_at + timedelta(seconds=self.idle_seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +59,8 @@ class Planning:
     work: Work
     #: whether messages get vectors
     embeds: bool = False
+    #: when sessions are read for facts; None: never
+    schedule: ReadingSchedule | None = None
 
     def is_due(self, strategy: str | None, state: State) -> bool:
         """True if the live reader of a session has something to do: asked inside every append."""
@@ -45,6 +77,35 @@ class Planning:
     def plan_embed(self, unit: Unit, row: SessionRow, *, now: datetime) -> bool:
         """Queue the vectors of messages that have none."""
         return self.embeds and self._plan(unit, row, JobKind.EMBED, now=now, run_at=now)
+
+    def is_quiet(self, row: SessionRow, now: datetime) -> bool:
+        """Nothing was said in the session for so long that nothing more is waited for."""
+        return self.schedule is not None and self.schedule.is_quiet(row, now)
+
+    def plan_extract(self, unit: Unit, row: SessionRow, *, now: datetime) -> bool:
+        """Queue reading for facts: at once, or for when nothing more is said."""
+        if self.schedule is None:
+            return False
+        head = unit.summaries.head(row.key.tenant, row.id, self.schedule.reader)
+        run_at = self.schedule.run_at(row, head.position, now)
+        return run_at is not None and self._plan(unit, row, JobKind.EXTRACT, now=now, run_at=run_at)
+
+    def plan_reextract(self, unit: Unit, row: SessionRow, *, now: datetime) -> bool:
+        """Queue reading again what was changed."""
+        return self.schedule is not None and self._plan(unit, row, JobKind.REEXTRACT, now=now, run_at=now)
+
+    def plan_reextract_with_model(self, unit: Unit, row: SessionRow, *, now: datetime) -> bool:
+        """Something was read without a model: read it again when one is there."""
+        later = now + timedelta(seconds=self.work.redo_seconds)
+        return self.schedule is not None and self._plan(
+            unit, row, JobKind.REEXTRACT, now=now, run_at=later, needs_model=True
+        )
+
+    def plan_extract_again(self, unit: Unit, row: SessionRow, job: Job, *, now: datetime) -> None:
+        """Every attempt failed: the pauses double, so that a long outage costs few calls."""
+        pause = max(self.work.retry.max_seconds, (now - job.created_at).total_seconds())
+        later = now + timedelta(seconds=min(pause, _LONGEST_PAUSE))
+        self._plan(unit, row, job.kind, now=now, run_at=later, needs_model=job.needs_model)
 
     def plan_rebuild(
         self,
@@ -89,6 +150,10 @@ class Planning:
         for job in unit.jobs.list(tenant, states=[JobState.QUEUED, JobState.RUNNING], session_id=row.id):
             if job.kind is JobKind.EMBED:
                 continue  # vectors of what a message said before are not kept
+            if job.kind in _READS:
+                if job.state is JobState.RUNNING:
+                    unit.jobs.withdraw(tenant, job.id, now=now)
+                continue
             rebuilds = job.kind is JobKind.REBUILD
             if (rebuilds and seq < live.position) or (not rebuilds and job.state is JobState.RUNNING):
                 unit.jobs.withdraw(tenant, job.id, now=now)
@@ -97,6 +162,16 @@ class Planning:
             self.forget_rebuild(unit, row, now=now)
             self.plan_rebuild(unit, row, from_seq=min(starts), now=now)
         self.plan_summarise(unit, row, now=now)
+        if unit.chunks.mark_stale(row, seq) is not None:
+            self._withdraw_waiting_for_model(unit, row, now=now)
+            self.plan_reextract(unit, row, now=now)
+        self.plan_extract(unit, row, now=now)
+
+    def _withdraw_waiting_for_model(self, unit: Unit, row: SessionRow, *, now: datetime) -> None:
+        """What was changed is read again at once, by rules if there is no model."""
+        for job in unit.jobs.list(row.key.tenant, states=[JobState.QUEUED], session_id=row.id):
+            if job.kind is JobKind.REEXTRACT and job.needs_model:
+                unit.jobs.withdraw(row.key.tenant, job.id, now=now)
 
     def forget_rebuild(self, unit: Unit, row: SessionRow, *, now: datetime) -> None:
         """Drop what a rebuild has built so far."""
@@ -108,7 +183,8 @@ class Planning:
         """A model has just answered: what waits for one need not wait longer."""
         if first_without_model(summary) is not None:
             self.plan_redo(unit, row, summary, now=now)
-        unit.jobs.pull_forward(row.key.tenant, JobKind.REBUILD, now=now, limit=_PULL)
+        for kind in (JobKind.REBUILD, JobKind.REEXTRACT):
+            unit.jobs.pull_forward(row.key.tenant, kind, now=now, limit=_PULL)
 
     def _plan(
         self,

@@ -17,6 +17,7 @@ from anaphora.errors import InvalidInput, NotFound
 from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Store, Unit
+from anaphora.services.learning import Learning
 from anaphora.services.planning import Planning
 from anaphora.services.settings import Strategies, live_reader
 
@@ -28,6 +29,7 @@ class Sessions:
     store: Store
     strategies: Strategies
     planning: Planning
+    learning: Learning
     clock: Clock
     randomness: Randomness
     failpoint: Failpoint
@@ -70,6 +72,7 @@ class Sessions:
                 unit.sessions.set_ended(key.tenant, row.id, ended_at=self.clock.now())
                 row = _existing(unit, key)
             self.planning.plan_summarise(unit, row, now=self.clock.now())
+            self.planning.plan_extract(unit, row, now=self.clock.now())
             return True
 
         was_there = await self.store.write(key.tenant, end)
@@ -81,7 +84,11 @@ class Sessions:
 
         def reset(unit: Unit) -> int:
             row = unit.sessions.find(key)
-            return unit.sessions.reset(key.tenant, row.id, now=self.clock.now()) if row else 0
+            if row is None:
+                return 0
+            now = self.clock.now()
+            self.learning.unsay(unit, row, None, now=now)
+            return unit.sessions.reset(key.tenant, row.id, now=now)
 
         gone = await self.store.write(key.tenant, reset)
         self.failpoint("session.reset")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from anaphora.domain.jobs import Fence, Job, JobKind, JobState
 from anaphora.domain.keys import SeqRange, subtract, uuid7
@@ -24,6 +24,7 @@ from anaphora.ports.strategies import Compaction
 from anaphora.rules import points as rule
 from anaphora.rules.batching import batch_stop
 from anaphora.rules.validity import MAX_OVERSIZE, checked_statements, checked_text
+from anaphora.services.extract import Extract, Reading, Result
 from anaphora.services.planning import Planning
 from anaphora.services.settings import Strategies, Work, live_reader, rebuild_reader
 
@@ -44,6 +45,19 @@ class Assignment:
     base: Summary | None
     plan: Plan
     messages: tuple[Message, ...]
+    #: of the messages those that are read for facts in the same call, and where their reader stands
+    reading: Reading | None = None
+    read_to: Head = field(default_factory=Head)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """What a claim came to."""
+
+    summary: Summary
+    read: Result | None
+    #: why no model made it
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +78,8 @@ class Summarise:
     randomness: Randomness
     failpoint: Failpoint
     work: Work
+    #: who reads for facts, if the same model does both: what is unread is read in the same call
+    extract: Extract | None = None
 
     async def run(self, job: Job, fence: Fence) -> None:
         """Do what a claimed job asks for, and end it.
@@ -97,11 +113,13 @@ class Summarise:
             points = self._points(assignment, draft)
         self.failpoint("summarise.after_model")
         millis = round((self.clock.monotonic() - started) * 1000)
-        summary = self._summary(assignment, draft, points, millis)
-        await self.store.write(job.tenant, lambda unit: self._commit(unit, job, assignment, summary, reason))
+        made = _Made(
+            summary=self._summary(assignment, draft, points, millis), read=self._read(assignment, draft), reason=reason
+        )
+        await self.store.write(job.tenant, lambda unit: self._commit(unit, job, assignment, made))
         self.failpoint("summarise.after_commit")
         _ended(job, JobState.DONE if reason is None else JobState.FAILED)
-        self._report(assignment, summary, millis)
+        self._report(assignment, made.summary, millis)
 
     # -- claim -------------------------------------------------------------------------------------------------
 
@@ -126,6 +144,8 @@ class Summarise:
         read = SeqRange(plan.read.start, stop)
         if not unit.jobs.set_range(fence, read, now=now):
             raise LeaseLost(f"job {job.id} is not ours any more")
+        live = tuple(message for message in messages if message.seq < stop and not message.deleted)
+        reading, read_to = self._reading(unit, job, row, read, live)
         return Assignment(
             fence=fence,
             row=row,
@@ -134,8 +154,23 @@ class Summarise:
             head=head,
             base=unit.summaries.get(job.tenant, head.summary_id) if head.summary_id else None,
             plan=replace(plan, read=read),
-            messages=tuple(message for message in messages if message.seq < stop and not message.deleted),
+            messages=live,
+            reading=reading,
+            read_to=read_to,
         )
+
+    def _reading(
+        self, unit: Unit, job: Job, row: SessionRow, read: SeqRange, live: Sequence[Message]
+    ) -> tuple[Reading | None, Head]:
+        """What of the claim was not read for facts yet, if its reader stands within it."""
+        asks_model = self.model_by_agent.get(job.key.agent, self.model) is not None
+        if self.extract is None or job.kind is not JobKind.SUMMARISE or not asks_model:
+            return None, Head()
+        head = self.extract.head(unit, row)
+        unread = [message for message in live if message.seq >= head.position]
+        if head.position not in read or not unread:
+            return None, Head()
+        return self.extract.reading(unit, row, SeqRange(head.position, read.stop), unread), head
 
     def _due(self, unit: Unit, job: Job, row: SessionRow, strategy: Compaction) -> tuple[str, Head, Plan | None]:
         live = unit.summaries.head(job.tenant, row.id, live_reader(strategy.name))
@@ -164,8 +199,18 @@ class Summarise:
                 range=assignment.plan.read,
                 max_tokens=share.new,
                 merged_tokens=share.merged,
+                extraction=self.extract.request(assignment.reading) if self.extract and assignment.reading else None,
             )
         )
+
+    def _read(self, assignment: Assignment, draft: SummaryDraft) -> Result | None:
+        """What the same call has read for facts; None if nothing, or nothing that may be kept."""
+        if self.extract is None or assignment.reading is None or draft.extraction is None:
+            return None
+        try:
+            return self.extract.result(assignment.reading, draft.extraction)
+        except ModelOutputInvalid:
+            return None
 
     def _kept(self, assignment: Assignment) -> tuple[Point, ...]:
         return rule.slide(assignment.base.points, assignment.plan.keep_from) if assignment.base else ()
@@ -219,15 +264,15 @@ class Summarise:
 
     # -- commit ------------------------------------------------------------------------------------------------
 
-    def _commit(self, unit: Unit, job: Job, assignment: Assignment, summary: Summary, reason: str | None) -> None:
-        """Version, points, head and the job's end together, or nothing (I8)."""
+    def _commit(self, unit: Unit, job: Job, assignment: Assignment, made: _Made) -> None:
+        """Version, points, facts, heads and the job's end together, or nothing (I8)."""
         fence, strategy = assignment.fence, assignment.strategy.name
         row = unit.sessions.get(job.tenant, job.session_id)
         if row is None or not unit.jobs.holds(fence):
             raise LeaseLost(f"job {job.id} is not ours any more")
         now = self.clock.now()
         summary = replace(
-            summary,
+            made.summary,
             version=unit.summaries.next_version(job.tenant, row.id, strategy),
             status=_status(job, assignment.base),
             created_at=now,
@@ -236,7 +281,9 @@ class Summarise:
         head = Head(position=summary.range.stop, summary_id=summary.id)
         if not unit.summaries.move_head(row, assignment.reader, old=assignment.head, new=head, now=now):
             raise LeaseLost(f"the head of session {row.id} was moved by somebody else")
-        self._end(unit, job, fence, row, reason=reason)
+        if made.read is not None and self.extract is not None and self.extract.head(unit, row) == assignment.read_to:
+            self.extract.keep(unit, row, assignment.read_to, made.read, assignment.plan.read.stop, now=now)
+        self._end(unit, job, fence, row, reason=made.reason)
         if summary.method is Method.MODEL:
             self.planning.model_is_back(unit, row, summary, now=self.clock.now())
         else:

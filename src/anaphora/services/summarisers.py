@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from anaphora.domain.summaries import Method
 from anaphora.ports.models import ChatModel, SummaryDraft, SummaryRequest, TokenCounter
 from anaphora.prompts import incremental_summary
+from anaphora.services.extractors import answer_room
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,10 +32,12 @@ class ModelSummariser:
         )
         # JSON, keys and numbers around the texts take about as much again
         room = 2 * (request.max_tokens + request.merged_tokens) + 40 * 8
-        completion = await self.model.complete(
-            prompt, schema=incremental_summary.SCHEMA, max_tokens=room, temperature=self.temperature
-        )
+        schema, extraction = incremental_summary.SCHEMA, request.extraction
+        if extraction is not None:
+            schema, room = incremental_summary.SCHEMA_WITH_FACTS, room + answer_room(extraction)
+        completion = await self.model.complete(prompt, schema=schema, max_tokens=room, temperature=self.temperature)
         statements, merged = incremental_summary.parse(completion.text)
+        read = extraction and incremental_summary.parse_extraction(completion.text, extraction, model=self.model.name)
         return SummaryDraft(
             statements=statements,
             merged=merged if request.merge else None,
@@ -42,4 +45,5 @@ class ModelSummariser:
             model=self.model.name,
             prompt_version=incremental_summary.VERSION,
             echoes=incremental_summary.ECHOES,
+            extraction=read or None,
         )

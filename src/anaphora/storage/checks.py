@@ -15,10 +15,11 @@ from anaphora.errors import AnaphoraError
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Unit
 from anaphora.services.maintenance import Check, Findings, Judge
+from anaphora.storage.columns import metadata
 from anaphora.storage.history_checks import stale_breaches, version_breaches, wrong_deleted
 from anaphora.storage.laws import Breach, Law, of_session, same_session
 from anaphora.storage.summary_checks import summary_laws
-from anaphora.storage.tables import jobs, messages, metadata, receipts, sessions, summaries
+from anaphora.storage.tables import jobs, messages, receipts, sessions, summaries
 
 _PAGE = 500
 #: examples that a query for a breach gives at most

@@ -35,7 +35,7 @@ _GET = _SELECT.where(*_THIS)
 _NOT_HELD = sa.select(jobs.c.id).where(*_THIS).with_for_update(skip_locked=True)
 #: the live jobs of sessions, locked: nobody claims a queued one before our messages are there to be seen
 _LIVE_OF = by_keys(
-    (jobs.c.tenant_id, jobs.c.session_uid, jobs.c.state, jobs.c.rearm),
+    (jobs.c.tenant_id, jobs.c.session_uid, jobs.c.kind, jobs.c.state, jobs.c.rearm, jobs.c.run_at),
     (jobs.c.tenant_id, jobs.c.session_uid, jobs.c.kind),
     _LIVE,
     lock=True,
@@ -51,6 +51,17 @@ _REARM = (
     .values(rearm=True)
 )
 _NOW = sa.bindparam("now", type_=jobs.c.run_at.type)
+_HURRY = (
+    sa.update(jobs)
+    .where(
+        jobs.c.tenant_id == sa.bindparam("b_tenant"),
+        jobs.c.session_uid == sa.bindparam("b_uid"),
+        jobs.c.kind == sa.bindparam("b_kind"),
+        jobs.c.state == _QUEUED,
+        jobs.c.attempt == 0,
+    )
+    .values(run_at=_NOW, updated_at=_NOW)
+)
 #: how far ahead of ours a clock may be: of another host, or of who held the row for which we waited
 _AHEAD = sa.bindparam("ahead", type_=jobs.c.run_at.type)
 #: where a lease that was taken by such a clock ends at the latest
@@ -111,7 +122,7 @@ _WITHDRAW = (
 )
 _FAIL = _FENCED_UPDATE.values(state=_FAILED, reason=sa.bindparam("why"), **_FREE, updated_at=_NOW)
 _HEADS = by_keys(
-    (heads.c.tenant_id, heads.c.session_uid, heads.c.position),
+    (heads.c.tenant_id, heads.c.session_uid, heads.c.reader, heads.c.position),
     (heads.c.tenant_id, heads.c.session_uid, heads.c.reader),
 )
 
@@ -150,55 +161,71 @@ class SqlJobs:
             needs_model=needs_model,
             from_seq=from_seq,
         )
-        return self._queue(kind, [(row, job)]) > 0
+        return self._queue([job]) > 0
 
     def plan_due(self, rows: Sequence[SessionRow], planner: Planner) -> None:
-        """Queue what the sessions need, as they now are: a summary if the planner says that one is due, and vectors."""
-        policy = self._policy
+        """Queue what the sessions need, as they now are: a summary if one is due, vectors, and reading for facts."""
+        policy, schedule = self._policy, self._policy.schedule
         keys = [(row.key.tenant, row.id, policy.reader_of(row.strategy)) for row in rows]
+        if schedule is not None:
+            keys = list(dict.fromkeys([*keys, *((row.key.tenant, row.id, schedule.reader) for row in rows)]))
         found = self._run(_HEADS[self._connection.dialect.name], key_parameters(keys))
-        covered = {(tenant, uid): position for tenant, uid, position in found}
-        wanted = {
-            JobKind.SUMMARISE: [
-                row for row in rows if planner(row.strategy, row.state(covered.get((row.key.tenant, row.id), 0)))
-            ],
-            JobKind.EMBED: rows if policy.embeds else (),
-        }
-        for kind, due in wanted.items():
-            if due:
-                self._queue(kind, [(row, self._new(row, kind)) for row in due])
+        at = {(tenant, uid, reader): position for tenant, uid, reader, position in found}
+        wanted: list[tuple[SessionRow, JobKind, datetime]] = []
+        for row in rows:
+            covered = at.get((row.key.tenant, row.id, policy.reader_of(row.strategy)), 0)
+            if planner(row.strategy, row.state(covered)):
+                wanted.append((row, JobKind.SUMMARISE, row.updated_at))
+            if policy.embeds:
+                wanted.append((row, JobKind.EMBED, row.updated_at))
+            if schedule is not None:
+                read = at.get((row.key.tenant, row.id, schedule.reader), 0)
+                run_at = schedule.run_at(row, read, row.updated_at)
+                if run_at is not None:
+                    wanted.append((row, JobKind.EXTRACT, run_at))
+        if wanted:
+            self._queue([self._new(row, kind, run_at) for row, kind, run_at in wanted])
 
-    def _new(self, row: SessionRow, kind: JobKind) -> dict[str, Any]:
+    def _new(self, row: SessionRow, kind: JobKind, run_at: datetime) -> dict[str, Any]:
         return new_job(
             row,
             kind,
             job_id=uuid7(row.updated_at, self._policy.randomness(10)),
-            run_at=row.updated_at,
+            run_at=run_at,
             now=row.updated_at,
             max_attempts=self._policy.max_attempts,
         )
 
-    def _queue(self, kind: JobKind, wanted: Sequence[tuple[SessionRow, dict[str, Any]]]) -> int:
-        """Queue the jobs of sessions that have no live one, tell running ones to look again; how many are new."""
-        keys = [(row.key.tenant, row.id, kind.value) for row, _ in wanted]
+    def _queue(self, wanted: Sequence[dict[str, Any]]) -> int:
+        """Queue the jobs of sessions that have no live one of the kind, tell running ones to look again.
+
+        One that waits for later, and was never tried, is pulled forward: what it waited for has come. How many are new.
+        """
         dialect = self._connection.dialect.name
+        keys = {(job["tenant_id"], job["session_uid"], job["kind"]): job for job in wanted}
         found = self._run(_LIVE_OF[dialect], key_parameters(keys))
-        live = {(tenant, uid): (state, rearm) for tenant, uid, state, rearm in found}
-        new = [job for row, job in wanted if (row.key.tenant, row.id) not in live]
-        running = [key for key, (state, rearm) in live.items() if state == _RUNNING and not rearm]
-        for _, uid in live:
-            extra = {"event": "already_in_progress", "session_id": str(uid), "kind": kind.value}
-            log.debug("A %s job is in progress already for %s", kind.value, uid, extra=extra)
+        live = {(tenant, uid, kind): (state, rearm, run_at) for tenant, uid, kind, state, rearm, run_at in found}
+        new = [job for key, job in keys.items() if key not in live]
+        running = [key for key, (state, rearm, _) in live.items() if state == _RUNNING and not rearm]
+        early = [
+            {**_place(key), "now": keys[key]["run_at"]}
+            for key, (state, _, run_at) in live.items()
+            if state == _QUEUED and key[2] == JobKind.EXTRACT.value and keys[key]["run_at"] < run_at
+        ]
+        for _, uid, kind in live:
+            extra = {"event": "already_in_progress", "session_id": str(uid), "kind": kind}
+            log.debug("A %s job is in progress already for %s", kind, uid, extra=extra)
         if running:
-            self._run(_REARM, [{"b_tenant": t, "b_uid": uid, "b_kind": kind.value} for t, uid in running])
+            self._run(_REARM, list(map(_place, running)))
+        if early:
+            self._run(_HURRY, early)
+            self._effects.planned = True
         if not new:
             return 0
-        self._effects.planned = True
+        self._effects.planned |= any(job["run_at"] <= job["updated_at"] for job in new)
         queued = self._run(_INSERT[dialect], new).rowcount
         if queued != len(new):  # somebody else planned the same at the same time, and may run it already
-            self._run(
-                _REARM, [{"b_tenant": j["tenant_id"], "b_uid": j["session_uid"], "b_kind": kind.value} for j in new]
-            )
+            self._run(_REARM, [_place((job["tenant_id"], job["session_uid"], job["kind"])) for job in new])
         return queued
 
     def candidates(
@@ -357,6 +384,11 @@ def _doable(query: sa.Select[Any], *, with_model: bool, with_embedder: bool) -> 
     if not with_embedder:
         query = query.where(jobs.c.kind != JobKind.EMBED.value)
     return query
+
+
+def _place(key: tuple[str, UUID, str]) -> dict[str, Any]:
+    tenant, uid, kind = key
+    return {"b_tenant": tenant, "b_uid": uid, "b_kind": kind}
 
 
 def _lease(now: datetime, seconds: float) -> dict[str, datetime]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from anaphora.ports.clock import Randomness
-from anaphora.ports.store import Planner
+from anaphora.ports.store import Planner, Schedule
 
 DEFAULT_MAX_ATTEMPTS = 5
 
@@ -25,3 +25,5 @@ class AppendPolicy:
     max_attempts: int = DEFAULT_MAX_ATTEMPTS
     #: whether messages get vectors
     embeds: bool = False
+    #: when sessions are read for facts; None: never
+    schedule: Schedule | None = None

@@ -18,6 +18,7 @@ from anaphora.errors import NotFound
 from anaphora.ports.rows import SessionRow
 from anaphora.storage.bulk import run_bulk
 from anaphora.storage.effects import Effects
+from anaphora.storage.fact_tables import chunks
 from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.order import by_code_points
 from anaphora.storage.tables import (
@@ -292,7 +293,7 @@ class SqlSessions:
         gone = run(
             sa.delete(messages).where(messages.c.tenant_id == tenant, messages.c.session_uid == session_id)
         ).rowcount
-        for table in (message_versions, head_moves, heads, summaries, vector_heads):
+        for table in (message_versions, head_moves, heads, summaries, vector_heads, chunks):
             run(sa.delete(table).where(table.c.tenant_id == tenant, table.c.session_uid == session_id))
         run(
             sa.delete(jobs).where(

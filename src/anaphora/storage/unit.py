@@ -8,15 +8,18 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from anaphora.ports.search import VectorIndex
+from anaphora.storage.chunks import SqlChunks
 from anaphora.storage.effects import Effects
 from anaphora.storage.embedding import SqlEmbedding
 from anaphora.storage.exchange import SqlExchange
+from anaphora.storage.facts import SqlFacts
 from anaphora.storage.history import SqlHistory
 from anaphora.storage.jobs import SqlJobs
 from anaphora.storage.lookup import SqlLookup
 from anaphora.storage.messages import SqlMessages
 from anaphora.storage.policy import AppendPolicy
 from anaphora.storage.sessions import SqlSessions
+from anaphora.storage.subjects import SqlSubjects
 from anaphora.storage.summaries import SqlSummaries
 from anaphora.storage.words import Words
 
@@ -50,6 +53,9 @@ class SqlUnit:
         self.exchange = SqlExchange(connection, words)
         self.embedding = SqlEmbedding(connection)
         self.lookup = SqlLookup(connection)
+        self.facts = SqlFacts(connection, self.effects)
+        self.subjects = SqlSubjects(connection)
+        self.chunks = SqlChunks(connection)
 
     def now(self) -> datetime:
         """The time on the clock that all users of the database share."""

@@ -40,6 +40,11 @@ class RollingPairs:
         """`rolling_pairs`."""
         return "rolling_pairs"
 
+    @property
+    def shows_chunks(self) -> int:
+        """None: what is not verbatim is summarised."""
+        return 0
+
     def window_start(self, state: State) -> int:
         """First message of the verbatim window."""
         return last_turns_start(state, turns=self.window_pairs, messages=2 * self.window_pairs)

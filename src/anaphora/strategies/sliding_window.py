@@ -44,6 +44,11 @@ class SlidingWindow:
         """`sliding_window`."""
         return "sliding_window"
 
+    @property
+    def shows_chunks(self) -> int:
+        """None: what is not verbatim is summarised."""
+        return 0
+
     def plan(self, state: State) -> Plan | None:
         """The window up to the last finished turn."""
         done = state.turn_finished or state.ended or not state.turn_starts

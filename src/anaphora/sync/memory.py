@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from anaphora.memory import FactsView as AsyncFactsView
 from anaphora.memory import JobsView as AsyncJobsView
 from anaphora.memory import Memory as AsyncMemory
 from anaphora.memory import Session as AsyncSession
+from anaphora.memory import SubjectsView as AsyncSubjectsView
 from anaphora.sync.forward import Facade, Opening, blocking, making, plain, streaming
 from anaphora.sync.host import Host
 
@@ -15,6 +17,35 @@ class JobsView(Facade[AsyncJobsView]):
     list = blocking(AsyncJobsView.list)
     retry = blocking(AsyncJobsView.retry)
     live = blocking(AsyncJobsView.live)
+
+
+class FactsView(Facade[AsyncFactsView]):
+    """What is known of a memory's users."""
+
+    list = blocking(AsyncFactsView.list)
+    get = blocking(AsyncFactsView.get)
+    history = blocking(AsyncFactsView.history)
+    review = blocking(AsyncFactsView.review)
+    add = blocking(AsyncFactsView.add)
+    edit = blocking(AsyncFactsView.edit)
+    pin = blocking(AsyncFactsView.pin)
+    unpin = blocking(AsyncFactsView.unpin)
+    confirm = blocking(AsyncFactsView.confirm)
+    share = blocking(AsyncFactsView.share)
+    unshare = blocking(AsyncFactsView.unshare)
+    delete = blocking(AsyncFactsView.delete)
+    undo = blocking(AsyncFactsView.undo)
+
+
+class SubjectsView(Facade[AsyncSubjectsView]):
+    """Whom or what facts are about, and with whom they may be shared."""
+
+    create = blocking(AsyncSubjectsView.create)
+    rename = blocking(AsyncSubjectsView.rename)
+    list = blocking(AsyncSubjectsView.list)
+    members = blocking(AsyncSubjectsView.members)
+    add_member = blocking(AsyncSubjectsView.add_member)
+    remove_member = blocking(AsyncSubjectsView.remove_member)
 
 
 class Session(Facade[AsyncSession]):
@@ -47,6 +78,10 @@ class Memory(Facade[AsyncMemory]):
         super().__init__(host, inner)
         #: background work: list it, try failed jobs again
         self.jobs = JobsView(host, inner.jobs)
+        #: what is known of users: see, add, correct, share, delete it
+        self.facts = FactsView(host, inner.facts)
+        #: whom or what facts are about, and with whom they are shared
+        self.subjects = SubjectsView(host, inner.subjects)
 
     open = Opening(AsyncMemory.open)
     close = blocking(AsyncMemory.close)

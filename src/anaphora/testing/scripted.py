@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ import anyio.lowlevel
 
 from anaphora.domain.wire import PromptMessage
 from anaphora.ports.models import Completion
+from anaphora.prompts.summary_and_facts import TITLE as EXTRACTION
+from anaphora.testing.extractions import extraction_answer, faithful_extraction
 from anaphora.testing.summaries import faithful_summary
 
 #: gives the answer to a prompt, or raises a ModelError
@@ -16,9 +19,16 @@ Script = Callable[[Sequence[PromptMessage], Mapping[str, Any] | None], str]
 
 
 def faithful(messages: Sequence[PromptMessage], schema: Mapping[str, Any] | None) -> str:
-    """Honest summaries; anything else is answered by the first words of the last message."""
+    """Honest summaries and facts; anything else is answered by the first words of the last message."""
     text = messages[-1].content
-    return faithful_summary(text) if schema else f"You said: {' '.join(text.split()[:12])}"
+    if schema is None:
+        return f"You said: {' '.join(text.split()[:12])}"
+    if schema.get("title") == EXTRACTION:
+        return extraction_answer(text)
+    summary = faithful_summary(text)
+    if "facts" not in schema.get("properties", {}):
+        return summary
+    return json.dumps({**json.loads(summary), **faithful_extraction(text, under="NEW")}, ensure_ascii=False)
 
 
 class ScriptedChat:

@@ -61,6 +61,7 @@ def _merged(earlier: list[Mapping[str, Any]]) -> str | None:
 
 def _entries(prompt: str) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
     before, _, after = prompt.partition("\nNEW\n")
+    before, _, _ = before.partition("\nKNOWN\n")
     parse = [line for line in before.splitlines() if line.startswith("{")]
     return [json.loads(line) for line in parse], [json.loads(line) for line in after.splitlines() if line]
 

@@ -14,7 +14,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.databases.postgres import database_of, empty_database_of
 
-from anaphora.storage import tables
+from anaphora.storage import columns
 from anaphora.storage.postgres.dsn import Dsn
 from anaphora.storage.postgres.engine import Connector
 from anaphora.storage.postgres.search import index_metadata
@@ -82,8 +82,8 @@ def foreign_types(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def everything() -> sa.MetaData:
     """All tables, however they are spread over modules."""
-    whole = sa.MetaData(naming_convention=tables.metadata.naming_convention)
-    for part in (tables.metadata, index_metadata):
+    whole = sa.MetaData(naming_convention=columns.metadata.naming_convention)
+    for part in (columns.metadata, index_metadata):
         for table in part.tables.values():
             table.to_metadata(whole)
     return whole

@@ -18,8 +18,9 @@ from tests.memory.harness import conversation, opened, say, settle
 from anaphora.domain.vectors import Space
 from anaphora.ports.rows import PassageVector
 from anaphora.ports.store import Unit
+from anaphora.storage.columns import metadata
 from anaphora.storage.postgres.search import message_words
-from anaphora.storage.tables import metadata, store_meta
+from anaphora.storage.tables import store_meta
 from anaphora.testing import FakeClock
 from anaphora.testing.conformance.store_laws.tools import KEY, TENANT, append, row_of
 from anaphora.testing.scripted import ScriptedChat

@@ -16,8 +16,9 @@ from tests.databases.postgres import database_of, opened
 
 from anaphora.errors import StoreBusy, StoreError
 from anaphora.ports.store import Unit
+from anaphora.storage.columns import metadata
 from anaphora.storage.postgres.store import PostgresStore
-from anaphora.storage.tables import messages, metadata, store_meta
+from anaphora.storage.tables import messages, store_meta
 from anaphora.storage.unit import SqlUnit
 from anaphora.testing.conformance.store_laws.tools import KEY, NOW, TENANT, append, key_of, log_of, names, new_id
 

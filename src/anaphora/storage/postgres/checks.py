@@ -13,9 +13,10 @@ import sqlalchemy as sa
 from anaphora.ports.store import Unit
 from anaphora.services.maintenance import Check, Findings, Judge
 from anaphora.storage import checks
+from anaphora.storage.columns import metadata
 from anaphora.storage.postgres.errors import translated
 from anaphora.storage.postgres.search import message_words
-from anaphora.storage.tables import messages, metadata, store_meta
+from anaphora.storage.tables import messages, store_meta
 from anaphora.storage.vectors import OUTLIVED
 
 _SETTINGS: Final = ("fsync", "full_page_writes", "synchronous_commit")

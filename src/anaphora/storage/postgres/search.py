@@ -18,7 +18,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from anaphora.storage.tables import metadata
+from anaphora.storage.columns import metadata
 from anaphora.storage.scope import Scope, tokens_of
 from anaphora.storage.types import UtcTime
 from anaphora.storage.word_search import Found, WordSearch
@@ -74,7 +74,8 @@ _MATCHES = (
         " (SELECT w.session_uid, w.seq, w.part, w.parts, w.added FROM message_words AS w WHERE w.tenant_id = :tenant"
         " AND w.words @@ (CAST(:scope AS tsquery) && phraseto_tsquery('anaphora', t.text)) LIMIT :most) AS m),"
         " counted AS (SELECT place, count(*) AS many FROM hits GROUP BY place),"
-        " rare AS MATERIALIZED (SELECT place, ln(1 + (greatest(:messages, many) - many + 0.5) / (many + 0.5)) AS worth FROM counted"
+        " rare AS MATERIALIZED ("
+        "SELECT place, ln(1 + (greatest(:messages, many) - many + 0.5) / (many + 0.5)) AS worth FROM counted"
         " WHERE many < :most OR many = (SELECT min(many) FROM counted)),"
         " best AS (SELECT h.session_uid, h.seq, h.part, h.parts, array_agg(h.place) AS places,"
         " sum(r.worth) AS promise, max(h.added) AS added FROM hits AS h JOIN rare AS r ON r.place = h.place"

@@ -15,7 +15,7 @@ from anaphora.domain.messages import Receipt
 from anaphora.errors import StoreClosed, StoreReadOnly
 from anaphora.ports.clock import Clock, Failpoint, Randomness, no_failpoint
 from anaphora.ports.rows import Append
-from anaphora.ports.store import Planner, Unit
+from anaphora.ports.store import Planner, Schedule, Unit
 from anaphora.storage.bell import Bell
 from anaphora.storage.effects import Effects
 from anaphora.storage.policy import DEFAULT_MAX_ATTEMPTS, AppendPolicy
@@ -215,6 +215,7 @@ async def open_postgres(
     connections: int = 5,
     max_attempts: int = DEFAULT_MAX_ATTEMPTS,
     embeds: bool = False,
+    schedule: Schedule | None = None,
     read_only: bool = False,
 ) -> AsyncIterator[PostgresStore]:
     """A store in the database behind the URL; its tables are made if they are not there. Closed at the end.
@@ -230,19 +231,18 @@ async def open_postgres(
         durable: an acknowledged write survives the server's end.
         busy_timeout: seconds to wait for a connection, for a row that is held, and for a server that restarts.
         connections: how many are kept at most; one more carries the calls between processes.
-        embeds: whether every append plans that its messages get vectors.
+        embeds: whether every append plans vectors; schedule: when sessions are read for facts, None for never.
         max_attempts: how often a planned job may be claimed.
         read_only: never write.
 
     Raises:
         ConfigError: the URL cannot be read.
-        StoreError: the server cannot be reached, or the database cannot be ours; also its kinds `StoreTooNew` and
-            `StoreBusy`.
+        StoreError: no server, or no database of ours; also its kinds `StoreTooNew` and `StoreBusy`.
 
     """
     plain = Connector(dsn=Dsn.parse(url), role=None, lock_timeout=max(busy_timeout, 0.001), durable=durable)
     connector, secret = await open_server(plain, randomness=randomness, read_only=read_only)
-    policy = AppendPolicy(planner, reader_of, randomness, max_attempts, embeds)
+    policy = AppendPolicy(planner, reader_of, randomness, max_attempts, embeds, schedule)
     engine = connector.engine(connections=connections, wait=busy_timeout)
     transactions = Transactions(engine=engine, randomness=randomness, patience=busy_timeout)
     bell = Bell()

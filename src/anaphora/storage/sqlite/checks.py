@@ -16,11 +16,12 @@ from anaphora.ports.store import Unit
 from anaphora.rules.passages import passages, searchable
 from anaphora.services.maintenance import Check, Findings, Judge
 from anaphora.storage import checks
+from anaphora.storage.columns import metadata
 from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
 from anaphora.storage.sqlite.engine import Durability, raw
 from anaphora.storage.sqlite.errors import translated
 from anaphora.storage.sqlite.search import message_docs
-from anaphora.storage.tables import messages, metadata
+from anaphora.storage.tables import messages
 from anaphora.storage.vectors import OUTLIVED
 
 #: since then FTS5 can forget at once what was deleted; before, the index is rewritten to do so

@@ -20,7 +20,7 @@ from anaphora.domain.messages import Receipt
 from anaphora.errors import StoreClosed, StoreError, StoreReadOnly
 from anaphora.ports.clock import Clock, Failpoint, Randomness, no_failpoint
 from anaphora.ports.rows import Append
-from anaphora.ports.store import Planner, Unit
+from anaphora.ports.store import Planner, Schedule, Unit
 from anaphora.storage.bell import Bell
 from anaphora.storage.policy import DEFAULT_MAX_ATTEMPTS, AppendPolicy
 from anaphora.storage.sqlite.engine import Database, Durability, raw
@@ -258,6 +258,7 @@ async def open_sqlite(
     readers: int = 3,
     max_attempts: int = DEFAULT_MAX_ATTEMPTS,
     embeds: bool = False,
+    schedule: Schedule | None = None,
     read_only: bool = False,
 ) -> AsyncIterator[SqliteStore]:
     """A store on the file at `path`, made if it is not there; `:memory:` for one that is forgotten. Closed at the end.
@@ -272,19 +273,18 @@ async def open_sqlite(
         durability: "full": an acknowledged write survives a power cut; "normal": kill -9, and is faster.
         busy_timeout: seconds to wait for another process that writes.
         readers: how many threads read.
-        embeds: whether every append plans that its messages get vectors.
+        embeds: whether every append plans vectors; schedule: when sessions are read for facts, None for never.
         max_attempts: how often a planned job may be claimed.
         read_only: open an existing file without ever writing to it.
 
     Raises:
-        StoreError: the path cannot be a database of ours; also its kinds `StoreReadOnly`, `StoreTooNew`,
-            `StoreBusy` and `StoreFull`.
+        StoreError: no database of ours; also its kinds `StoreReadOnly`, `StoreTooNew`, `StoreBusy`, `StoreFull`.
 
     """
     database = Database(
         path=None if str(path) == MEMORY else Path(path), durability=Durability(durability), read_only=read_only
     )
-    policy = AppendPolicy(planner, reader_of, randomness, max_attempts, embeds)
+    policy = AppendPolicy(planner, reader_of, randomness, max_attempts, embeds, schedule)
     if read_only:
         database, connection, secret = await asyncio.to_thread(_open_for_reading, database, busy_timeout)
     else:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import importlib
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
+from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -55,20 +57,36 @@ class BlobVectors(VectorSearch):
         super().__init__(connection)
         self._matrices = matrices
 
+    def common(
+        self, tenant: str, user: str, *, agent: str | None, session_id: UUID | None, space: Space
+    ) -> Sequence[float]:
+        """The mean of all vectors of the scope; empty if there are none."""
+        scope = Scope(tenant=tenant, user=user, agent=agent, session_id=session_id)
+        session = None if session_id is None else session_id.hex
+        with self._matrix(scope, space) as matrix:
+            mean: Sequence[float] = matrix.mean(agent=agent, session=session)
+        return mean
+
     def _closest(self, scope: Scope, space: Space, vector: Sequence[float], limit: int) -> Sequence[Found]:
+        session = None if scope.session_id is None else scope.session_id.hex
+        with self._matrix(scope, space) as matrix:
+            found: Sequence[Found] = matrix.closest(vector, limit, agent=scope.agent, session=session)
+        if self._matrices is not None:
+            self._matrices.trim()
+        return found
+
+    @contextmanager
+    def _matrix(self, scope: Scope, space: Space) -> Iterator[Any]:
+        """The vectors of the user as this transaction sees them, for one thread at a time."""
         # numpy takes as long to load as the rest of the library, and only who searches by meaning needs it
         try:
             cosines = importlib.import_module("anaphora.storage.sqlite.cosines")
         except ModuleNotFoundError:
             raise MissingExtra("search by meaning", "local") from None
         kept = Kept() if self._matrices is None else self._matrices.of(scope.tenant, scope.user, space.name)
-        session = None if scope.session_id is None else scope.session_id.hex
         with kept.lock:
             self._read(kept, scope, space, cosines.Matrix)
-            found: Sequence[Found] = kept.matrix.closest(vector, limit, agent=scope.agent, session=session)
-        if self._matrices is not None:
-            self._matrices.trim()
-        return found
+            yield kept.matrix
 
     def _read(self, kept: Kept, scope: Scope, space: Space, new: Any) -> None:  # noqa: ANN401 - a class of an optional module
         """Bring what is kept to what this transaction sees."""

@@ -1,0 +1,169 @@
+"""Words that turn a statement: denied, over, wished, uncertain, planned, supposed.
+
+English has the most; of other languages the small words that deny, wish and doubt.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from typing import Final
+
+
+class Mood(IntEnum):
+    """How far a statement is meant as a fact, from "it is so" to "is it so?"."""
+
+    FACT = 0
+    #: it is going to be
+    PLAN = 1
+    #: it is wanted
+    WISH = 2
+    #: it may be
+    MAYBE = 3
+    #: it would be, or is only almost
+    CONDITION = 4
+    QUESTION = 5
+    #: it was wished for or nearly so: it is not
+    UNREAL = 6
+
+
+_D: Final = r"\w{1,6}'d"
+_NT: Final = r"(?:\w{2,6}n't|cannot|not|never|\w{2,4}nt)"
+_NEXT: Final = (
+    r"next (?:week|weekend|month|year|spring|summer|autumn|fall|winter|term|semester|monday|tuesday|wednesday|thursday"
+    r"|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october|november|december)"
+)
+
+#: first the sayings that look like a "no" or a wish and are none
+_AS_IT_IS: Final = "|".join(
+    (
+        r"not an? (?:day|week|morning|night|weekend|month) (?:goes|passes)(?: by)? without|not that (?:i|we) (?:don't|do not)|\w{2,6}n't just|not only|not just|no doubt|no problem|no worries|never mind|nevermind|nothing beats|nothing like|why not|not bad",
+        rf"{_NT} (?:wait\b|get enough|help\b|go wrong|live without|do without|function without|believe|beat|mind|miss|skip)",
+        rf"{_NT} start (?:my|the|a) (?:day|morning) without|{_NT} without|{_NT} (?:be )?(?:happier|better|prouder|more)",
+        r"(?:rarely|seldom|hardly ever) (?:miss|skip)|not to mention|no matter|don't get me wrong|no kidding|no joke",
+        r"(?:\w{1,6}'m|am|is|are|\w{2,6}'re|was|get|got|getting|be) (?:so |pretty |quite |very )?used to",
+        rf"would rather|{_D} rather|{_D} say|would say|{_D} never|would never|would prefer|{_D} prefer|would recommend",
+        rf"{_D} appreciate|{_D} be (?:great|grateful|nice) if you|would be (?:great|grateful|nice) if you|{_D} describe",
+        r"if you (?:must|want|need|can|could|don't mind|would|ask)|as if|even if|if (?:that|it) (?:helps|matters)",
+        r"(?:want|like|need|love) you to|wants? to (?:know|ask|say|tell|mention|add|let you know|thank)",
+        r"wanted to (?:say|tell|mention|ask|let you)|i think|want(?:ed)? (?:your|some) (?:help|advice)",
+        r"hope (?:you|that helps|this helps|all)|stopped by|guess what|if i'm honest|wish me luck|i must say",
+        r"(?:don't|do not|can't|never) forget|no idea|don't know (?:why|how|what|if)|hope so|no thanks|not gonna lie",
+        r"not sure if i(?:'ve)? (?:told|mentioned|said)|if i (?:haven't|didn't) (?:say|said|tell|told|mention|mentioned)",
+        r"may i|might i|no,? but|don't think i(?:'ve)? (?:told|mentioned|said)|have i (?:told|mentioned)|did i (?:tell|mention)",
+        r"not (?:really )?sure (?:what|how|where|when|why|which)|no one but|nobody but|no rush|no offen[cs]e|don't worry",
+        r"(?:couldn't|can't) care less|if (?:at all )?possible|if i remember|if i recall|what if not|no way",
+    )
+)
+_OVER: Final = "|".join(
+    (
+        r"(?:scratch|forget|ignore|disregard) what i (?:said|told you) about|not true that|moved (?:\w+ ){0,3}out of",
+        rf"no longer|{_NT} [^,.;!?]{{0,40}}\bany ?more|{_NT} [^,.;!?]{{0,40}}\bany longer|used to|stopped|quit|gave up|given up",
+        r"giving up|got rid of|grew out of|former|formerly|previously|back when|ex-\w+|sold|broke up|split up|dumped|outgrew",
+        r"left (?:him|her|me|us|them)|passed away|died|resigned|retired from|dropped out|laid off|got fired|was fired|moved away from|moved out of",
+        r"cancell?ed|until recently|until last \w+|left (?:my|the|that|his|her|their) (?:job|company|firm|position|role|team)",
+        r"nicht mehr|früher|ehemal\w+|ya no|antes|solía|ne [^,.;!?]{1,30} plus|n'[^,.;!?]{1,30} plus|autrefois|já não|non [^,.;!?]{1,20} più",
+    )
+)
+_NO: Final = "|".join(
+    (
+        r"not|no|never|none|nobody|nothing|neither|nor|cannot|cant|dont|doesnt|didnt|isnt|wasnt|wont|arent|havent|hasnt",
+        r"aint|hardly|barely|rarely|seldom|\w{2,6}n't|hates?|hated|hating|dislikes?|disliked|detests?|loathes?|despises?",
+        r"avoids?|avoiding|avoided|sick of|tired of|fed up with|anything but|overrated|disgusting|lacks?|refuses?|refused",
+        r"stop(?= \w+ing)|fail(?:s|ed)?|skips?|skipping|turned down",
+        r"nicht|kein|keine|keinen|keiner|keinem|keinerlei|nie|niemals|nunca|jamás|tampoco|não|nem|ne|n'\w+|jamais|aucune?",
+        r"non|nessun\w*|mai|niet|geen|nooit|ikke|aldrig|inte|не|нет|никогда|değil|yok|odio|hasse|déteste|detesto|odeio",
+    )
+)
+_FLIP: Final = "|".join(
+    (
+        r"rather than|instead of|without|except(?: for)?|excluding|as opposed to|statt|anstatt|ohne|sin|sans|sem|senza",
+        r"without me|w/o",
+    )
+)
+_LEAVING: Final = "|".join(
+    (
+        r"(?:took over|taken over|inherited|moved|relocated|migrated|migrating|transitioned|switched|changed|moving|transferred) (?:\w+ )?(?:from|out of)",
+    )
+)
+_VERSUS: Final = r"(?:over|than|to|compared to|als|que)(?! (?:all|any|every|other|the other|everything|anything))"
+_MAYBE: Final = "|".join(
+    (
+        r"doubt|doubts|unlikely|doubtful|might|maybe|perhaps|possibly|could be|thinking (?:of|about)|considers?|considering|not sure|unsure|wondering",
+        r"tempted|toying with|undecided|on the fence|debating|looking into|apparently|supposedly|allegedly|rumou?r\w*",
+        r"may (?=be|have|go|move|take|start|try|buy|get|need|switch|become|leave|join)|suspects?|i guess|not certain",
+        r"could (?=move|become|be|try|go)|vielleicht|möglicherweise|eventuell|peut-être|quizás?|tal vez|talvez|forse",
+    )
+)
+_WISH: Final = "|".join(
+    (
+        rf"wish|wishes|wished|wants?|wanted|wanna|(?:would|{_D}) (?:really |absolutely |so )?(?:love|like|kill)|hopes?|hoping",
+        r"hoped|dreams?(?= (?:of|about|is|was|job|house|home|car|trip|to))|dreaming|dreamed|someday|some day|one day|if only",
+        r"aspires?|aspiring|bucket list|would be (?:nice|great|cool|fun|amazing)|saving (?:up )?for|trying to|tried to",
+        r"appl(?:ied|ying) (?:for|to)|looking (?:for|to)|should|ought to|möchte|würde gern\w*|hoffe|wünsch\w*|voudrais",
+        r"aimerais|veux|j'espère|quisiera|quiero|me gustaría|ojalá|espero|queria|quero|gostaria|vorrei|voglio|spero",
+    )
+)
+_PLAN: Final = "|".join(
+    (
+        rf"will|\w+'ll|going to (?=[a-z]+)|gonna|plans?|planned|planning|intends?|intending|about to|{_NEXT}|tomorrow|soon",
+        r"getting married|expecting|having a baby",
+        r"(?:start|starts|starting|begin|begins|beginning) (?:[\w']+ ){0,5}?(?:on|in|next|this|tomorrow) ",
+        r"(?:\w{1,6}'m|am|is|are|\w{2,6}'re) (?:moving|starting|joining|leaving|flying|relocating|switching|retiring) ",
+    )
+)
+_CONDITION: Final = "|".join(
+    (
+        r"if|unless|suppose|supposing|imagine|pretend|assuming|hypothetically|let's say|lets say|say i|in case|were i",
+        r"would have|not quite|basically|practically|virtually|might as well|what if|as though|in theory|had i|wenn ich|falls|würde|hätte|wäre|si yo|si tuviera",
+        r"si fuera|si j'\w+|si je|se eu|se io|serait|sería|imagina|stell dir",
+    )
+)
+_UNREAL: Final = r"wish (?:i|we) (?:had|was|were|could|knew|lived|spoke|still|didn't)|almost|nearly|if only"
+_WOULD: Final = rf"would|{_D}|might have|wouldn't"
+_UNSPACED: Final = (
+    ("as_it_is_too", r"不错|不过|差不多|不好意思|没关系|没问题|不仅|不但|不用"),
+    ("over_too", r"以前|曾经|不再|もう\w{0,6}ない"),
+    ("maybe_too", r"可能|也许|或许|考虑"),
+    ("wish_too", r"想要|想去|想当|希望|梦想"),
+    ("plan_too", r"打算|计划|将要"),
+    ("condition_too", r"如果|要是|假如|假设"),
+    ("no_too", r"不|没|沒|无|無|未|讨厌"),
+)
+
+#: where a word or a saying begins, what it does to the words after it; the name of the group says what
+MARKERS: Final = re.compile(
+    "|".join(
+        [
+            rf"(?P<{name}>(?<![\w'-])(?:{pattern})(?!\w))"
+            for name, pattern in (
+                ("as_it_is", _AS_IT_IS),
+                ("over", _OVER),
+                ("unreal", _UNREAL),
+                ("maybe", _MAYBE),
+                ("wish", _WISH),
+                ("plan", _PLAN),
+                ("condition", _CONDITION),
+                ("leaving", _LEAVING),
+                ("flip", _FLIP),
+                ("versus", _VERSUS),
+                ("no", _NO),
+                ("would", _WOULD),
+            )
+        ]
+        + [rf"(?P<{name}>{pattern})" for name, pattern in _UNSPACED]
+    )
+)
+
+_STATE: Final = re.compile(
+    r"\b(?:was|were)\b(?! (?:just |recently |also |first |finally |then |only |originally |once )*"
+    r"(?:born|\w+ed|\w+ing|told|given|made|able|taught|brought|sent|taken|chosen|hit|hurt|so |really ))"
+    r"|\b(?:worked|lived|studied|resided|owned|smoked|dated)\b"
+    r"|\bhad (?!to\b|been|my |our |me |dinner|lunch|breakfast|coffee|surgery|an? (?:great|good|bad|long|baby|call|fight))"
+)
+_STILL: Final = re.compile(r"\b(?:still|since|now|ever since|always|have|has|\w+'ve|for the (?:last|past))\b")
+
+
+def past_state(clause: str) -> bool:
+    """Whether a clause (in lower case) tells of a state in the past, like "I worked at" or "I had a dog"."""
+    return _STATE.search(clause) is not None and _STILL.search(clause) is None

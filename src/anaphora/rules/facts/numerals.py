@@ -1,0 +1,266 @@
+"""Numbers, dates and times of a text in one form, however they are written. English words; digits of any script."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final
+
+from anaphora.rules.facts.stems import plain, split
+
+MONTHS: Final = (
+    *("january", "february", "march", "april", "may", "june", "july"),
+    *("august", "september", "october", "november", "december"),
+)
+WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_SHORT: Final = {month[:3]: month for month in MONTHS} | {"sept": "september"}
+
+_ONES: Final = split(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen"
+)
+_TENS: Final = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_GERMAN: Final = split("zwei drei vier fünf sechs sieben acht neun zehn elf zwölf")
+_FRENCH: Final = split("deux trois quatre cinq six sept huit neuf dix onze douze")
+_SPANISH: Final = split("dos tres cuatro cinco seis siete ocho nueve diez")
+_VALUES: Final = (
+    {word: value for value, word in enumerate(_ONES)}
+    | {word: 10 * at for at, word in enumerate(_TENS, start=2)}
+    | {word: value for value, word in enumerate(_GERMAN, start=2)}
+    | {word: value for value, word in enumerate(_FRENCH, start=2)}
+    | {word: value for value, word in enumerate(_SPANISH, start=2)}
+    | {"dozen": 12, "twice": 2, "thrice": 3, "fortnight": 2}
+)
+_ORDINALS: Final = {
+    word: value
+    for value, word in enumerate(
+        split(
+            "second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+            "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+        ),
+        start=2,
+    )
+} | {"first": 1, "thirtieth": 30, "fortieth": 40, "fiftieth": 50, "sixtieth": 60}
+_SCALES: Final = {"hundred": 100, "thousand": 1_000, "grand": 1_000, "million": 10**6, "billion": 10**9}
+_SUFFIXES: Final = {"k": 1_000, "m": 10**6, "mn": 10**6, "bn": 10**9}
+
+_NUMBER_WORDS: Final = re.compile(
+    r"\b(?:{one})(?:[ -]+(?:and +)?(?:{one}))*\b".format(one="|".join([*_VALUES, *_ORDINALS, *_SCALES]))
+)
+_MONTH: Final = rf"({'|'.join(MONTHS)}|{'|'.join(_SHORT)})\b\.?"
+_ISO: Final = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
+_NUMERIC: Final = re.compile(r"\b(\d{1,2})[/.](\d{1,2})[/.](\d{4}|\d{2})\b")
+_MONTH_DAY: Final = re.compile(rf"\b{_MONTH} (?:the )?(\d{{1,2}})(?:st|nd|rd|th)?\b(?![:\d])")
+_DAY_MONTH: Final = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}")
+_PAST_HOUR: Final = re.compile(r"\b(half|quarter) (past|to) (\d{1,2})\b")
+_CLOCK: Final = re.compile(
+    r"\b(\d{1,2})(?::(\d{2})(?::\d{2})?)?(?: ?(am|pm|a\.m\.?|p\.m\.?|o'clock)(?![a-z])|(?<=:\d\d))"
+)
+_DURATION: Final = re.compile(r"\b(\d{1,2}) ?(?:h|hrs?|hours?)(?: and)? ?(\d{1,2}) ?(?:m|mins?|minutes?)?\b")
+_FRACTIONS: Final = (
+    (re.compile(r"\bhalf a dozen\b"), "6"),
+    (re.compile(r"\b(?:a )?quarter (?:of a )?million\b"), "250000"),
+    (re.compile(r"\bhalf a million\b"), "500000"),
+    (re.compile(r"\ba hundred\b"), "100"),
+    (re.compile(r"\ba thousand\b"), "1000"),
+)
+_PHONE: Final = re.compile(r"(?<![\w.,])\+?\(?\d{2,4}\)?(?:[ .-]\d{2,4}){1,6}\b")
+_DECADE: Final = re.compile(r"(?<![\w])'?(\d0)'?s\b")
+_PLAIN: Final = re.compile(
+    r"(?<![A-Za-z0-9])'?\d{1,30}(?:,\d{3}){0,5}(?:[.,]\d{1,9})?(?: ?(?:hundred|thousand|million|billion)\b|(?:k|m|mn|bn)\b)?"
+)
+_BARE_MONTH: Final = re.compile(
+    r"\b(january|february|april|june|july|august|september|october|november|december)\b"
+    r"|\b(?:in|on|of|since|until|till|by|this|last|next|every|early|late|mid|from|to|through) (may|march)\b"
+)
+_DAYS: Final = {day[:3]: day for day in WEEKDAYS}
+_WEEKDAY: Final = re.compile(r"\b(mon|tue|wed|thu|fri|sat|sun)(?:days?|sdays?|nesdays?|rsdays?|urdays?|s|rs?|urs)?\b")
+_UNSPACED_NUMBERS: Final = re.compile(r"[两兩二三四五六七八九十](?=[年岁歲个個只隻次点點月号號天周週口位本公])")
+_UNSPACED_VALUES: Final = dict(zip("两兩二三四五六七八九十", (2, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10), strict=True))
+_HALF_OF_DAY: Final = re.compile(r"\b(morning|mornings|afternoon|evening|evenings|tonight)\b")
+_NAMED_TIMES: Final = re.compile(r"\b(noon|midday|midnight)\b")
+
+
+def numbers(text: str) -> frozenset[str]:
+    """Every number, date and time, in a normal form.
+
+    "two" is `2`, "3rd" is `3`, "1,200" and "1.2k" are `1200`, "March 3rd" is `3 march`, "half past six" is `6:30`,
+    "6 pm" is `6` and `pm`, "Mondays" is `monday`. "one" is left out: it is a pronoun more often than a number.
+    """
+    low = _digits(plain(text).casefold())
+    for pattern, value in _FRACTIONS:
+        low = pattern.sub(value, low)
+    low = _NUMBER_WORDS.sub(_spelled, low)
+    found: set[str] = set()
+    for pattern, read in _READERS:
+        matches: list[re.Match[str]] = []
+
+        def blank(match: re.Match[str], kept: list[re.Match[str]] = matches) -> str:
+            kept.append(match)
+            return " "
+
+        low = pattern.sub(blank, low)
+        for match in matches:
+            found.update(read(match))
+    found.update(_kept(low))
+    return frozenset(found)
+
+
+def _kept(low: str) -> Iterator[str]:
+    """Days and months that stand alone, and the half of the day."""
+    for match in _BARE_MONTH.finditer(low):
+        yield match.group(1) or match.group(2)
+    for match in _WEEKDAY.finditer(low):
+        yield _DAYS[match.group(1)]
+    for match in _HALF_OF_DAY.finditer(low):
+        yield "am" if match.group().startswith("m") else "pm"
+
+
+def _digits(text: str) -> str:
+    if text.isascii():
+        return text
+    text = _UNSPACED_NUMBERS.sub(lambda match: f" {_UNSPACED_VALUES[match.group()]} ", text)
+    return "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in text)
+
+
+def _spelled(match: re.Match[str]) -> str:
+    """The digits of a number in words; of several numbers in a row, each."""
+    phrase = match.group()
+    if match.string[max(match.start() - 2, 0) : match.start()].strip().isdigit():
+        # "5 million" is read as one later
+        return phrase
+    out: list[str] = []
+    total = current = 0
+    last = 0
+    for word in re.split(r"[ -]+", phrase):
+        if word == "and":
+            continue
+        value = _VALUES.get(word, _ORDINALS.get(word))
+        if value is None:
+            scale = _SCALES[word]
+            current = max(current, 1) * scale
+            if scale >= 1_000:
+                total, current = total + current, 0
+            last = scale
+            continue
+        fits = not (current or total) or last >= 100 or (last in range(20, 100, 10) and value < 10)
+        if not fits:
+            out.append(_said(total + current, last))
+            total = current = 0
+        current += value
+        last = value
+    out.append(_said(total + current, last))
+    return " ".join(piece for piece in out if piece) or phrase
+
+
+def _said(value: int, last: int) -> str:
+    return "" if value == 1 == last else str(value)
+
+
+def _iso(match: re.Match[str]) -> Iterator[str]:
+    year, month, day = (int(part) for part in match.groups())
+    yield str(year)
+    yield f"{day} {MONTHS[month - 1]}" if 1 <= month <= 12 else f"{month}/{day}"
+
+
+def _numeric(match: re.Match[str]) -> Iterator[str]:
+    first, second, year = (int(part) for part in match.groups())
+    yield str(year if year > 99 else _century(year))
+    if first > 12 >= second >= 1:
+        yield f"{first} {MONTHS[second - 1]}"
+    elif second > 12 >= first >= 1:
+        yield f"{second} {MONTHS[first - 1]}"
+    else:
+        yield f"{first}/{second}"
+
+
+def _month_day(match: re.Match[str]) -> Iterator[str]:
+    yield f"{int(match.group(2))} {_SHORT[match.group(1)[:3]]}"
+
+
+def _day_month(match: re.Match[str]) -> Iterator[str]:
+    yield f"{int(match.group(1))} {_SHORT[match.group(2)[:3]]}"
+
+
+def _past_hour(match: re.Match[str]) -> Iterator[str]:
+    part, way, hour = match.group(1), match.group(2), int(match.group(3))
+    if way == "to":
+        hour = hour - 1 or 12
+    minutes = {"half": 30, "quarter": 15 if way == "past" else 45}[part]
+    yield f"{hour}:{minutes}"
+
+
+def _clock(match: re.Match[str]) -> Iterator[str]:
+    hour, minutes, half = int(match.group(1)), match.group(2), (match.group(3) or "").replace(".", "")
+    if hour > 12:
+        hour, half = hour - 12, "pm"
+    yield str(hour) if minutes in {None, "00"} else f"{hour}:{minutes}"
+    if half in {"am", "pm"}:
+        yield half
+
+
+def _duration(match: re.Match[str]) -> Iterator[str]:
+    yield f"{int(match.group(1))}:{int(match.group(2)):02d}"
+
+
+def _phone(match: re.Match[str]) -> Iterator[str]:
+    groups = re.findall(r"\d+", match.group())
+    if sum(map(len, groups)) >= 7 and any(len(group) != 4 for group in groups):
+        yield "".join(groups)
+    else:
+        for number in _PLAIN.finditer(match.group()):
+            yield from _number(number)
+
+
+def _decade(match: re.Match[str]) -> Iterator[str]:
+    yield f"19{match.group(1)}"
+
+
+def _named_time(match: re.Match[str]) -> Iterator[str]:
+    yield "12"
+    yield "am" if match.group() == "midnight" else "pm"
+
+
+def _number(match: re.Match[str]) -> Iterator[str]:
+    written = match.group()
+    scale = 1
+    suffix = re.search(r"[a-z]+$", written)
+    if suffix:
+        scale = _SCALES.get(suffix.group()) or _SUFFIXES[suffix.group()]
+        written = written[: suffix.start()].rstrip()
+    if written.startswith("'"):
+        digits = written[1:]
+        yield str(_century(int(digits))) if len(digits) == 2 and digits.isdigit() else _value(digits, scale)
+    else:
+        yield _value(written, scale)
+
+
+def _value(written: str, scale: int) -> str:
+    whole, _, part = re.sub(r",(?=\d{3}(?!\d))", "", written).replace(",", ".").partition(".")
+    part = part.rstrip("0")
+    if scale > 1 or part:
+        scaled = int(whole + part) * scale
+        tail = str(scaled)[-len(part) :].rjust(len(part), "0").rstrip("0") if part else ""
+        head = scaled // 10 ** len(part)
+        return f"{head}.{tail}" if tail else str(head)
+    return whole.lstrip("0") or "0"
+
+
+def _century(year: int) -> int:
+    return year + (1900 if year >= 30 else 2000)
+
+
+_READERS: Final = (
+    (_ISO, _iso),
+    (_NUMERIC, _numeric),
+    (_MONTH_DAY, _month_day),
+    (_DAY_MONTH, _day_month),
+    (_PAST_HOUR, _past_hour),
+    (_DURATION, _duration),
+    (_CLOCK, _clock),
+    (_NAMED_TIMES, _named_time),
+    (_DECADE, _decade),
+    (_PHONE, _phone),
+    (_PLAIN, _number),
+)

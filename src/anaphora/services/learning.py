@@ -1,0 +1,279 @@
+"""From what was proposed to what is known: judged, merged, kept; all inside the caller's transaction.
+
+A fact is one row however often it is said (hole 2.13); what it contradicts is closed and stays (2.14); what its owner
+deleted is not learned again (2.17).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from anaphora.domain.facts import Candidate, Fact, FactAction, FactState, Source
+from anaphora.domain.keys import SeqRange, uuid7
+from anaphora.domain.messages import Message
+from anaphora.errors import InvalidInput
+from anaphora.ports.clock import Randomness
+from anaphora.ports.facts import Reader
+from anaphora.ports.rows import SessionRow
+from anaphora.ports.store import Unit
+from anaphora.rules.facts.gate import Judgement, Outcome, judge
+from anaphora.rules.facts.merging import merge
+from anaphora.rules.facts.tombstones import is_buried, tombstone
+from anaphora.rules.facts.words import content_key, terms
+
+#: known facts that a new one is compared with, and tombstones
+_COMPARED: Final = 64
+_TOMBS: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A candidate that may be kept, with the message that it quotes."""
+
+    candidate: Candidate
+    judgement: Judgement
+    message: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a batch of candidates comes from."""
+
+    row: SessionRow
+    #: whom the facts are about, as people read it
+    speaker: str | None
+    model: str | None
+    prompt_version: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """What became of a batch of candidates."""
+
+    facts: tuple[Fact, ...] = ()
+    #: said again
+    repeated: int = 0
+    #: deleted before, and not learned again
+    buried: int = 0
+
+
+def judged(
+    candidates: Sequence[Candidate],
+    messages: Sequence[Message],
+    *,
+    speaker: str | None,
+    subject: str | None,
+    memory: Sequence[str],
+    echoes: Sequence[str],
+) -> list[Judged]:
+    """The candidates that may be kept. Pure.
+
+    Args:
+        candidates: what was proposed.
+        messages: what was read, in order.
+        speaker: whose memory it is, as people read it.
+        subject: whom or what facts are about, if not the speaker.
+        memory: lines that the assistant was shown of what is known.
+        echoes: sentences of the prompt.
+
+    """
+    by_seq = {message.seq: message for message in messages}
+    kept = []
+    for candidate in candidates:
+        found = judge(candidate, messages, speaker=speaker, subject=subject, memory=memory, echoes=echoes)
+        if found.outcome is not Outcome.REJECT and candidate.seq in by_seq:
+            kept.append(Judged(candidate=candidate, judgement=found, message=by_seq[candidate.seq]))
+    return kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learning:
+    """Keeps facts, and lets them go."""
+
+    randomness: Randomness
+    #: the store's own: tombstones are keyed by it
+    secret: bytes
+
+    def learn(self, unit: Unit, found: Sequence[Judged], origin: Origin, *, now: datetime) -> Learned:
+        """Keep what is new of it, add sources to what is known, close what it contradicts."""
+        key = origin.row.key
+        unit.facts.alone(key.tenant, key.user)
+        subject = origin.row.subject or ""
+        tombs = [marks for _, marks in unit.facts.tombstones(key.tenant, key.user, subject, limit=_TOMBS)]
+        facts: list[Fact] = []
+        repeated = buried = 0
+        for item in found:
+            if is_buried(self.secret, item.candidate.content, tombs):
+                buried += 1
+                continue
+            fact, is_new = self._take(unit, item, origin, now=now)
+            repeated += not is_new
+            if is_new:
+                facts.append(fact)
+        return Learned(facts=tuple(facts), repeated=repeated, buried=buried)
+
+    def _take(self, unit: Unit, item: Judged, origin: Origin, *, now: datetime) -> tuple[Fact, bool]:
+        """The fact as it is kept now, and whether it is new."""
+        tenant, owner, content = origin.row.key.tenant, origin.row.key.user, item.candidate.content
+        subject = origin.row.subject or ""
+        known = unit.facts.known(tenant, owner, subject, terms(content), limit=_COMPARED)
+        merged = merge(content, item.candidate.category, known, item.candidate.replaces, speaker=origin.speaker)
+        doubt = item.judgement.reason if item.judgement.outcome is Outcome.REVIEW else merged.doubt
+        source = _source(item, origin, now=now)
+        if merged.same is not None:
+            same = next(fact for fact in known if fact.id == merged.same)
+            unit.facts.add_source(tenant, same.id, source)
+            if same.state is FactState.REVIEW and doubt is None:
+                same = self.changed(unit, tenant, same, FactAction.LEARNED, now=now, state=FactState.ACTIVE, doubt=None)
+            return same, False
+        fact = Fact(
+            id=uuid7(now, self.randomness(10)),
+            owner=owner,
+            agent=origin.row.key.agent,
+            subject=origin.row.subject,
+            category=item.candidate.category,
+            content=content,
+            importance=item.candidate.importance,
+            state=FactState.ACTIVE if doubt is None else FactState.REVIEW,
+            trust=item.message.trust,
+            doubt=doubt,
+            valid_from=item.message.created_at,
+            created_at=now,
+            updated_at=now,
+            sources=(source,),
+        )
+        if not self.kept(unit, tenant, fact, FactAction.LEARNED):
+            return fact, False  # letter by letter the same under another category
+        if doubt is None:
+            for old in known:
+                if old.id in merged.closes:
+                    self.superseded(unit, tenant, old, fact, now=now)
+        return fact, True
+
+    def superseded(self, unit: Unit, tenant: str, old: Fact, new: Fact, *, now: datetime) -> None:
+        """Another fact takes the place of one: it is kept, and says until when it was true."""
+        until = max(old.valid_from, new.valid_from)
+        self.changed(
+            unit,
+            tenant,
+            old,
+            FactAction.SUPERSEDED,
+            now=now,
+            state=FactState.CLOSED,
+            valid_to=until,
+            superseded_by=new.id,
+        )
+
+    def forget(self, unit: Unit, tenant: str, fact: Fact, *, now: datetime) -> None:
+        """Leave nothing of a fact; what it had taken the place of is believed again."""
+        for old in unit.facts.replaced_by(tenant, fact.owner, fact.id):
+            self._reopen(unit, tenant, old, now=now)
+        unit.facts.delete(tenant, fact.id)
+
+    def _reopen(self, unit: Unit, tenant: str, fact: Fact, *, now: datetime) -> None:
+        state = FactState.REVIEW if fact.doubt is not None else FactState.ACTIVE
+        again = replace(fact, state=state, valid_to=None, superseded_by=None, version=fact.version + 1, updated_at=now)
+        if not self._change(unit, tenant, again, FactAction.REOPENED):
+            unit.facts.change(  # the same was said again since: this one stays closed, and names no other
+                tenant,
+                replace(again, state=FactState.CLOSED, valid_to=fact.valid_to),
+                action=FactAction.REOPENED,
+                key=key_of(fact.content),
+                terms=terms(fact.content),
+            )
+
+    def unsay(self, unit: Unit, row: SessionRow, seq: int | None, *, now: datetime) -> int:
+        """A message says nothing any more (None: none does): what only it said is forgotten; how many facts."""
+        gone = unit.facts.unsay(row, seq)
+        for fact in gone:
+            self.forget(unit, row.key.tenant, fact, now=now)
+        return len(gone)
+
+    def bury(self, unit: Unit, tenant: str, fact: Fact, *, now: datetime) -> None:
+        """Forget a fact for good: what says the same is not learned again."""
+        self.forget(unit, tenant, fact, now=now)
+        marks = tombstone(self.secret, fact.content)
+        tomb_id = uuid7(now, self.randomness(10))
+        unit.facts.bury(tenant, fact.owner, fact.subject or "", marks, tomb_id=tomb_id, now=now)
+
+    def unbury(self, unit: Unit, tenant: str, owner: str, subject: str, content: str) -> None:
+        """The owner says again what was deleted: it may be known."""
+        tombs = unit.facts.tombstones(tenant, owner, subject, limit=_TOMBS)
+        unit.facts.unbury(tenant, [uid for uid, marks in tombs if is_buried(self.secret, content, [marks])])
+
+    def kept(self, unit: Unit, tenant: str, fact: Fact, action: FactAction) -> bool:
+        """Keep a new fact; False if its owner has one that says the same letter by letter."""
+        return unit.facts.insert(tenant, fact, key=key_of(fact.content), terms=terms(fact.content), action=action)
+
+    def changed(
+        self,
+        unit: Unit,
+        tenant: str,
+        fact: Fact,
+        action: FactAction,
+        *,
+        now: datetime,
+        restores: int | None = None,
+        **values: object,
+    ) -> Fact:
+        """The next version of a fact.
+
+        Raises:
+            InvalidInput: another fact of the owner says the same already; nothing was changed.
+
+        """
+        new: Fact = replace(fact, **values, version=fact.version + 1, updated_at=now)  # type: ignore[arg-type]
+        if not self._change(unit, tenant, new, action, restores):
+            raise InvalidInput("another fact says that already: delete one of the two")
+        return new
+
+    def _change(self, unit: Unit, tenant: str, fact: Fact, action: FactAction, restores: int | None = None) -> bool:
+        return unit.facts.change(
+            tenant, fact, action=action, key=key_of(fact.content), terms=terms(fact.content), restores=restores
+        )
+
+
+def key_of(content: str) -> str:
+    """Equal for contents that say the same letter by letter; does not tell what."""
+    return hashlib.sha256(content_key(content).encode()).hexdigest()
+
+
+def reader_of(row: SessionRow) -> Reader:
+    """Who owns what is learned from a session: its user, whatever the agent."""
+    return Reader(tenant=row.key.tenant, user=row.key.user, about=(row.subject or "",))
+
+
+def _source(item: Judged, origin: Origin, *, now: datetime) -> Source:
+    seq = item.message.seq
+    span = item.judgement.span
+    holds = span if seq in span else SeqRange(seq, seq + 1)
+    return Source(
+        session_id=origin.row.id,
+        key=origin.row.key,
+        seq=seq,
+        message_id=item.message.id,
+        quote=item.judgement.quote,
+        range=holds,
+        trust=item.message.trust,
+        model=origin.model,
+        prompt_version=origin.prompt_version,
+        learned_at=now,
+    )
+
+
+def fact_id_of(text: str) -> UUID:
+    """The id in a text.
+
+    Raises:
+        InvalidInput: it is none.
+
+    """
+    try:
+        return UUID(text)
+    except ValueError:
+        raise InvalidInput(f"{text!r} is no id of a fact: `anaphora facts list` shows them") from None
