@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from anaphora.domain.context import Context, Coverage, Line
+    from anaphora.domain.facts import Fact, FactState, FactVersion, Source, Subject, Visibility
     from anaphora.domain.keys import SeqRange, SessionKey
     from anaphora.domain.messages import Message, Receipt, ReceiptState, Role
     from anaphora.domain.summaries import Point, Summary
@@ -30,6 +31,9 @@ __all__ = [
     "Answer",
     "Context",
     "Coverage",
+    "Fact",
+    "FactState",
+    "FactVersion",
     "Line",
     "Memory",
     "Message",
@@ -41,12 +45,16 @@ __all__ = [
     "Session",
     "SessionKey",
     "Settings",
+    "Source",
+    "Subject",
     "Summary",
+    "Visibility",
 ]
 
 #: where each public name is defined
 _HOMES: Final = {
     "anaphora.domain.context": ("Context", "Coverage", "Line"),
+    "anaphora.domain.facts": ("Fact", "FactState", "FactVersion", "Source", "Subject", "Visibility"),
     "anaphora.domain.keys": ("SeqRange", "SessionKey"),
     "anaphora.domain.messages": ("Message", "Receipt", "ReceiptState", "Role"),
     "anaphora.domain.summaries": ("Point", "Summary"),

@@ -27,6 +27,10 @@ ELSEWHERE = frozenset(
         "embed.after_commit",
         "embed.after_model",
         "embed.assigned",
+        "extract.after_commit",
+        "extract.after_model",
+        "extract.assigned",
+        "fact.changed",
         "ingest.appended",
         "jobs.retried",
         "message.deleted",
@@ -37,6 +41,7 @@ ELSEWHERE = frozenset(
         "session.ended",
         "session.numbered",
         "session.rebuild_queued",
+        "subject.changed",
     }
 )
 _Plan = tuple[tuple[str, str, tuple[int, ...]], ...]

@@ -85,6 +85,33 @@ def test_only_what_is_asked_for_is_compared(agent: str | None, session: str | No
     assert {seq for _, seq, _, _ in made.closest((1.0, 0.0, 0.0), 9, agent=agent, session=session)} == found
 
 
+@given(count=st.integers(0, 40), seed=st.integers(0, 99), at_once=st.integers(1, 40))
+def test_the_mean_is_that_of_the_vectors_of_the_scope_and_of_no_others(count: int, seed: int, at_once: int) -> None:
+    chance = random.Random(seed)
+    vectors = [SPACE.unit([chance.gauss(0, 1) for _ in range(3)]) for _ in range(count)]
+    made = matrix(vectors, at_once=at_once) if count else Matrix(3)
+    scopes: list[tuple[str | None, str | None, list[tuple[float, ...]]]] = [
+        (None, None, vectors),
+        ("a1", None, vectors[1::2]),
+        (None, "s0", vectors[::2]),
+        ("a1", "s1", vectors[1::2]),
+        ("a1", "s0", []),
+        ("a9", None, []),
+    ]
+    for agent, session, meant in scopes:
+        expected = [sum(values) / len(meant) for values in zip(*meant, strict=True)]
+        assert made.mean(agent=agent, session=session) == pytest.approx(expected, abs=1e-6)
+
+
+def test_one_agent_alone_is_all_there_is() -> None:
+    made = Matrix(3)
+    made.add([(1, "s", 0, 0, "a", struct.pack("<3f", 1.0, 0.0, 0.0))])
+    assert made.mean(agent="a", session=None) == made.mean(agent=None, session=None) == [1.0, 0.0, 0.0]
+    assert made.mean(agent="b", session=None) == []
+    assert closest(made, (1.0, 0.0, 0.0), 1) == made.closest((1.0, 0.0, 0.0), 1, agent="a", session=None)
+    assert made.closest((1.0, 0.0, 0.0), 1, agent="b", session=None) == []
+
+
 @pytest.mark.anyio
 async def test_without_numpy_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numpy", None)

@@ -18,9 +18,9 @@ from anaphora.domain.context import Context
 from anaphora.domain.jobs import Job
 from anaphora.domain.messages import Receipt
 from anaphora.services.chat import Answer
-from anaphora.sync import JobsView, Memory, Session
+from anaphora.sync import FactsView, JobsView, Memory, Session, SubjectsView
 
-PAIRS = [(getattr(anaphora.memory, cls.__name__), cls) for cls in (Memory, Session, JobsView)]
+PAIRS = [(getattr(anaphora.memory, cls.__name__), cls) for cls in (Memory, Session, JobsView, FactsView, SubjectsView)]
 METHODS = [
     (there, here, name)
     for there, here in PAIRS

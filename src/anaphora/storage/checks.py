@@ -16,6 +16,7 @@ from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Unit
 from anaphora.services.maintenance import Check, Findings, Judge
 from anaphora.storage.columns import metadata
+from anaphora.storage.fact_checks import fact_laws
 from anaphora.storage.history_checks import stale_breaches, version_breaches, wrong_deleted
 from anaphora.storage.laws import Breach, Law, of_session, same_session
 from anaphora.storage.summary_checks import summary_laws
@@ -175,7 +176,7 @@ def _idempotency() -> Law:
 
 def laws() -> tuple[Law, ...]:
     """The laws that are one question to the database each."""
-    return (_order(), _single_flight(), _fencing(), _progress(), _idempotency(), *summary_laws())
+    return (_order(), _single_flight(), _fencing(), _progress(), _idempotency(), *summary_laws(), *fact_laws())
 
 
 def coverage(connection: sa.Connection, unit: Unit, judge: Judge) -> Check:

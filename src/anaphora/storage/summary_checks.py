@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from anaphora.domain.messages import Trust
 from anaphora.domain.summaries import Method, SummaryStatus
 from anaphora.services.settings import live_reader
+from anaphora.storage.fact_checks import EXTRACTION_READER
 from anaphora.storage.history_checks import move_breaches
 from anaphora.storage.laws import Law, of_session, same_session
 from anaphora.storage.tables import heads, messages, points, sessions, summaries
@@ -126,7 +127,7 @@ def _atomic() -> Law:
                 "sessions whose head has no version",
                 sa.select(heads.c.session_uid)
                 .outerjoin(summaries, _is_summary(heads, heads.c.summary_id))
-                .where(summaries.c.id.is_(None), heads.c.position > 0),
+                .where(summaries.c.id.is_(None), heads.c.position > 0, heads.c.reader != EXTRACTION_READER),
             ),
             (
                 "sessions that serve a version which is not completed",

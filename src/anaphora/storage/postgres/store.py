@@ -17,6 +17,7 @@ from anaphora.ports.clock import Clock, Failpoint, Randomness, no_failpoint
 from anaphora.ports.rows import Append
 from anaphora.ports.store import Planner, Schedule, Unit
 from anaphora.storage.bell import Bell
+from anaphora.storage.closing import closing_store
 from anaphora.storage.effects import Effects
 from anaphora.storage.policy import DEFAULT_MAX_ATTEMPTS, AppendPolicy
 from anaphora.storage.postgres.appends import Appends, Results
@@ -231,7 +232,8 @@ async def open_postgres(
         durable: an acknowledged write survives the server's end.
         busy_timeout: seconds to wait for a connection, for a row that is held, and for a server that restarts.
         connections: how many are kept at most; one more carries the calls between processes.
-        embeds: whether every append plans vectors; schedule: when sessions are read for facts, None for never.
+        embeds: whether every append plans vectors.
+        schedule: when sessions are read for facts; None: never.
         max_attempts: how often a planned job may be claimed.
         read_only: never write.
 
@@ -257,7 +259,5 @@ async def open_postgres(
         failpoint=failpoint,
         read_only=read_only,
     )
-    try:
+    async with closing_store(store):
         yield store
-    finally:
-        await store.close()

@@ -22,6 +22,7 @@ from anaphora.ports.clock import Clock, Failpoint, Randomness, no_failpoint
 from anaphora.ports.rows import Append
 from anaphora.ports.store import Planner, Schedule, Unit
 from anaphora.storage.bell import Bell
+from anaphora.storage.closing import closing_store
 from anaphora.storage.policy import DEFAULT_MAX_ATTEMPTS, AppendPolicy
 from anaphora.storage.sqlite.engine import Database, Durability, raw
 from anaphora.storage.sqlite.errors import translated
@@ -273,7 +274,8 @@ async def open_sqlite(
         durability: "full": an acknowledged write survives a power cut; "normal": kill -9, and is faster.
         busy_timeout: seconds to wait for another process that writes.
         readers: how many threads read.
-        embeds: whether every append plans vectors; schedule: when sessions are read for facts, None for never.
+        embeds: whether every append plans vectors.
+        schedule: when sessions are read for facts; None: never.
         max_attempts: how often a planned job may be claimed.
         read_only: open an existing file without ever writing to it.
 
@@ -301,10 +303,8 @@ async def open_sqlite(
         busy_timeout=busy_timeout,
         readers=readers,
     )
-    try:
+    async with closing_store(store):
         yield store
-    finally:
-        await store.close()
 
 
 def _open_for_reading(database: Database, busy_timeout: float) -> tuple[Database, sa.Connection, bytes]:

@@ -56,6 +56,8 @@ class BlobVectors(VectorSearch):
     def __init__(self, connection: sa.Connection, matrices: Matrices | None = None) -> None:
         super().__init__(connection)
         self._matrices = matrices
+        #: what this transaction has read: as long as it only reads, nothing changes for it
+        self._seen: dict[tuple[str, str, str], Any] = {}
 
     def common(
         self, tenant: str, user: str, *, agent: str | None, session_id: UUID | None, space: Space
@@ -84,9 +86,15 @@ class BlobVectors(VectorSearch):
         except ModuleNotFoundError:
             raise MissingExtra("search by meaning", "local") from None
         kept = Kept() if self._matrices is None else self._matrices.of(scope.tenant, scope.user, space.name)
+        which = (scope.tenant, scope.user, space.name)
         with kept.lock:
-            self._read(kept, scope, space, cosines.Matrix)
-            yield kept.matrix
+            matrix = self._seen.get(which)
+            if matrix is None:
+                self._read(kept, scope, space, cosines.Matrix)
+                matrix = kept.matrix
+                if self._matrices is not None:
+                    self._seen[which] = matrix
+            yield matrix
 
     def _read(self, kept: Kept, scope: Scope, space: Space, new: Any) -> None:  # noqa: ANN401 - a class of an optional module
         """Bring what is kept to what this transaction sees."""
