@@ -27,6 +27,7 @@ def hit(
     name: str | None = None,
     passage: str | None = None,
     role: Role = Role.USER,
+    score: float = 1.0,
 ) -> Hit:
     said = message(seq, text, role, name=name)
     key = SessionKey(tenant="t", user="u", agent="a", session=f"s{session.int}")
@@ -35,8 +36,8 @@ def hit(
         key=key,
         message=said,
         passage=passage or text,
-        score=1.0,
-        scores={"words": 1.0},
+        score=score,
+        scores={"words": score},
         words=("w",),
         similarity=None,
         relevance=relevance,
@@ -115,6 +116,20 @@ def test_a_smaller_hit_takes_the_room_that_a_larger_one_does_not_fit_into() -> N
     relevant = chosen(large, small, room=60)
     assert seqs(relevant) == [1]
     assert relevant.quotes[0].why == "no room in the budget"
+
+
+def test_of_two_that_answer_as_well_the_shorter_one_has_the_room() -> None:
+    long, short = hit(1, "ten words of which none is any that the other has"), hit(2, "short")
+    room = chosen(short).tokens + 2
+    for hits in ((long, short), (short, long)):
+        relevant = chosen(*hits, room=room)
+        assert seqs(relevant) == [2]
+        assert [quote.hit for quote in relevant.quotes] == list(hits), "they are named in the order of the search"
+
+
+def test_what_answers_clearly_better_has_the_room_though_it_is_longer() -> None:
+    long, short = hit(1, "ten words of which none is any that the other has", score=3.0), hit(2, "short")
+    assert seqs(chosen(long, short, room=chosen(long).tokens)) == [1]
 
 
 @given(

@@ -1,12 +1,13 @@
 """What was found for the question, as a part of the prompt: word by word, with date and source. Pure.
 
-The best come first when tokens are given out; in the prompt they stand in the order in which they were said.
+Tokens are given out to what is best for its length; in the prompt it stands in the order in which it was said.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -19,6 +20,8 @@ from anaphora.rules.tokens import message_tokens
 _WHOLE_TOKENS = 160
 #: the share of the room that a hit may have all the same
 _SHARE = 4
+#: how much score makes up for e times the length: a short line that answers as well leaves room for others
+_PRICE = 0.2
 #: of two hits with so many of their words in common the second says nothing new
 _ALIKE = 0.9
 
@@ -91,10 +94,9 @@ class _Draft:
         self.words.append(mine)
         return False
 
-    def take_back(self, quotes: list[Quote]) -> None:
+    def take_back(self, quotes: dict[int, Quote]) -> None:
         """Leave the last quote out after all."""
-        last = max(at for at, quote in enumerate(quotes) if quote.included)
-        quote = quotes[last]
+        last, quote = next((at, quote) for at, quote in reversed(quotes.items()) if quote.included)
         quotes[last] = Quote(hit=quote.hit, why=_NO_ROOM)
         its = self.sessions[quote.hit.session_id]
         its.remove(quote)
@@ -120,7 +122,7 @@ def choose(
     count: Count,
     thresholds: Thresholds,
 ) -> Relevant:
-    """The hits that stand in the prompt, the best that fit.
+    """The hits that stand in the prompt, those that fit of the best for their length.
 
     Args:
         hits: best first.
@@ -134,32 +136,49 @@ def choose(
     """
     draft = _Draft(count=count, mark=mark)
     draft.tokens = message_tokens(count, draft.render(), name=MEMORY_NAME)
-    quotes: list[Quote] = []
-    for hit in hits:
+    quotes: dict[int, Quote] = {}
+    for at in sorted(range(len(hits)), key=lambda at: _price(hits[at], room) - hits[at].score):
+        hit = hits[at]
         here = hit.session_id == session_id
         if here and hit.message.seq in shown:
             continue
         least = thresholds.here if here else thresholds.elsewhere
         if hit.relevance < least:
-            quotes.append(Quote(hit=hit, why=f"relevance {hit.relevance:.2f} is below {least:g}"))
+            quotes[at] = Quote(hit=hit, why=f"relevance {hit.relevance:.2f} is below {least:g}")
         elif draft.repeats(hit):
-            quotes.append(Quote(hit=hit, why="says what another hit says"))
+            quotes[at] = Quote(hit=hit, why="says what another hit says")
         else:
-            quotes.append(_taken(draft, hit, room))
+            quotes[at] = _taken(draft, hit, room)
     while draft.sessions:
         text = draft.render()
         tokens = message_tokens(count, text, name=MEMORY_NAME)
         if tokens <= room:
-            return Relevant(quotes=tuple(quotes), text=text, tokens=tokens)
+            return Relevant(quotes=_in_order(quotes), text=text, tokens=tokens)
         # lines together may cost a little more than one by one
         draft.take_back(quotes)
-    return Relevant(quotes=tuple(quotes))
+    return Relevant(quotes=_in_order(quotes))
+
+
+def _in_order(quotes: Mapping[int, Quote]) -> tuple[Quote, ...]:
+    """The quotes in the order of their hits."""
+    return tuple(quotes[at] for at in sorted(quotes))
+
+
+def _price(hit: Hit, room: int) -> float:
+    """What a hit must be better by than one of a single token."""
+    tokens = hit.message.tokens if _is_short(hit, room) else _WHOLE_TOKENS
+    return _PRICE * math.log(max(tokens, 1))
+
+
+def _is_short(hit: Hit, room: int) -> bool:
+    """Whether the whole message is shown."""
+    return hit.message.tokens <= max(_WHOLE_TOKENS, room // _SHARE)
 
 
 def _taken(draft: _Draft, hit: Hit, room: int) -> Quote:
     """The hit in the draft, whole if it is short; or that there is no room for it."""
     message = hit.message
-    whole = message.tokens <= max(_WHOLE_TOKENS, room // _SHARE)
+    whole = _is_short(hit, room)
     line = _line(hit, message.content if whole else f"… {_without_name(hit)} …")
     cost = draft.cost(hit, line)
     if draft.tokens + cost > room:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, Protocol, runtime_checkable
 from uuid import UUID
 
 import anyio.to_thread
@@ -15,7 +15,7 @@ from anaphora.domain.search import Hit, SearchResult
 from anaphora.domain.vectors import Space
 from anaphora.errors import InvalidInput, ModelError
 from anaphora.ports.models import Embedder
-from anaphora.ports.rows import VectorMatch
+from anaphora.ports.rows import VectorMatch, WordMatch
 from anaphora.ports.store import Store, Unit
 from anaphora.rules.passages import passages
 from anaphora.rules.query_words import QueryWords, query_words
@@ -25,6 +25,19 @@ MAX_LIMIT: Final = 200
 MAX_QUERY_CHARS: Final = 10_000
 #: candidates that each of the two searches names; more change the best ones no more
 _BY_WORDS, _BY_MEANING = 600, 300
+#: how much a passage loses for being close to everything
+_COMMON: Final = 0.25
+
+
+@runtime_checkable
+class Centred(Protocol):
+    """An index of vectors that can say what those of a scope have in common."""
+
+    def common(
+        self, tenant: str, user: str, *, agent: str | None, session_id: UUID | None, space: Space
+    ) -> Sequence[float]:
+        """The mean of all vectors of the scope; empty if there are none."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,27 +141,28 @@ class Retrieve:
             pieces=asked.words.trigrams,
             limit=_BY_WORDS,
         )
-        by_meaning = self._nearest(unit, asked, whose)
-        keys = {(match.session_id, match.seq): match.key for match in by_words.found}
-        keys |= {(match.session_id, match.seq): match.key for match in by_meaning}
-        voices = unit.lookup.voices(whose.tenant, keys)
-        scale = self._scale()
-        ranked = rank(asked.text, by_words, by_meaning, voices, scale=scale)[: limit + beside]
+        meant = self._nearest(unit, asked, whose)
+        found: list[WordMatch | VectorMatch] = [*by_words.found, *meant.matches]
+        keys = {match.session_id: match.key for match in found}
+        voices = unit.lookup.voices(whose.tenant, ((match.session_id, match.seq) for match in found))
+        scale = self._scale(meant)
+        ranked = rank(asked.text, by_words, meant.matches, voices, scale=scale, limit=limit + beside)
         said = unit.lookup.messages(whose.tenant, [entry.place for entry in ranked])
         terms = (*asked.words.terms, *asked.words.trigrams)
+        similar = [meant.similarity(entry) for entry in ranked]
         hits = [
             Hit(
                 session_id=entry.place[0],
-                key=keys[entry.place],
+                key=keys[entry.place[0]],
                 message=said[entry.place],
                 passage=_part(passages(said[entry.place]), entry.part),
                 score=entry.score,
                 scores=entry.scores,
                 words=tuple(terms[word] for word in entry.words),
-                similarity=entry.similarity,
-                relevance=_relevance(entry, self.embedder),
+                similarity=similarity,
+                relevance=_relevance(similarity, entry.share, self.embedder),
             )
-            for entry in ranked
+            for entry, similarity in zip(ranked, similar, strict=True)
             if entry.place in said
         ]
         degraded = asked.degraded
@@ -156,24 +170,35 @@ class Retrieve:
             degraded = ("vectors",)
         return SearchResult(hits=tuple(hits[:limit]), dropped=tuple(hits[limit:]), degraded=degraded)
 
-    def _nearest(self, unit: Unit, asked: Asked, whose: Whose) -> Sequence[VectorMatch]:
+    def _nearest(self, unit: Unit, asked: Asked, whose: Whose) -> _Meant:
         if asked.vector is None or self.embedder is None:
-            return ()
-        return unit.vectors.nearest(
+            return _Meant()
+        space = space_of(self.embedder)
+        common: Sequence[float] = ()
+        if isinstance(unit.vectors, Centred):
+            common = unit.vectors.common(
+                whose.tenant, whose.user, agent=whose.agent, session_id=whose.session_id, space=space
+            )
+        vector, meant = _without(asked.vector, common)
+        matches = unit.vectors.nearest(
             whose.tenant,
             whose.user,
             agent=whose.agent,
             session_id=whose.session_id,
-            space=space_of(self.embedder),
-            vector=asked.vector,
+            space=space,
+            vector=vector,
             limit=_BY_MEANING,
         )
+        return replace(meant, matches=matches)
 
-    def _scale(self) -> Scale | None:
+    def _scale(self, meant: _Meant) -> Scale | None:
+        """How the cosines with the vector that was looked up are to be read."""
         if self.embedder is None:
             return None
         profile = self.embedder.profile
-        return Scale(mean=profile.unrelated_cosine, spread=profile.cosine_spread)
+        return Scale(
+            mean=(profile.unrelated_cosine - meant.shift) / meant.length, spread=profile.cosine_spread / meant.length
+        )
 
     def _waits(self, unit: Unit, whose: Whose) -> bool:
         return self.embedder is not None and unit.embedding.is_behind(
@@ -186,25 +211,50 @@ def space_of(embedder: Embedder) -> Space:
     return Space(profile=embedder.profile.id, dimensions=embedder.profile.dimensions)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Meant:
+    """What was found by meaning. Of a cosine with the vector that was looked up, `length * cosine + shift` is kept."""
+
+    matches: Sequence[VectorMatch] = ()
+    length: float = 1.0
+    shift: float = 0.0
+
+    def similarity(self, entry: Ranked) -> float | None:
+        """The cosine with the question, less what the passage has in common with everything."""
+        if entry.similarity is None:
+            return None
+        return max(-1.0, min(1.0, self.length * entry.similarity + self.shift))
+
+
+def _without(vector: Sequence[float], common: Sequence[float]) -> tuple[Sequence[float], _Meant]:
+    """The question without a part of what all passages have in common, so that those close to everything lose.
+
+    On average over all passages the similarity stays what it is.
+    """
+    rest = [one - _COMMON * other for one, other in zip(vector, common, strict=True)] if common else []
+    length = math.hypot(*rest)
+    if not length:
+        return vector, _Meant()
+    return rest, _Meant(length=length, shift=_COMMON * math.fsum([value * value for value in common]))
+
+
 def _vector(embedder: Embedder, query: str, words: QueryWords) -> tuple[float, ...]:
-    """What the question means: halfway between the whole of it and its telling words, which leave names out."""
-    whole = embedder.embed_query(query)
+    """What the question means: halfway between all of it, embedded like a message, and its telling words, no names."""
+    (whole,) = embedder.embed([query])
     telling = " ".join((*words.topic, *words.trigrams[::3]))
-    if not telling or telling == query:
-        return tuple(whole)
-    short = embedder.embed_query(telling)
+    short = embedder.embed_query(telling or query)
     middle = [one + other for one, other in zip(whole, short, strict=True)]
     length = math.hypot(*middle)
-    return tuple(value / length for value in middle) if length else tuple(whole)
+    return tuple(value / length for value in middle) if length else tuple(short)
 
 
 def _part(texts: Sequence[str], part: int) -> str:
     return texts[part] if part < len(texts) else texts[0]
 
 
-def _relevance(entry: Ranked, embedder: Embedder | None) -> float:
+def _relevance(similarity: float | None, share: float, embedder: Embedder | None) -> float:
     """How likely the message has to do with the question; by words alone that is a guess, and a generous one."""
     if embedder is None:
-        return math.sqrt(entry.share)
-    close = embedder.profile.relevance(entry.similarity) if entry.similarity is not None else 0.0
-    return max(close, entry.share)
+        return math.sqrt(share)
+    close = embedder.profile.relevance(similarity) if similarity is not None else 0.0
+    return max(close, share)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -40,6 +41,21 @@ _SESSIONS = by_keys(
     (sessions.c.tenant_id, sessions.c.id),
 )
 
+_SIZE = sa.select(sa.func.sum(sessions.c.head)).where(
+    sessions.c.tenant_id == sa.bindparam("tenant"), sessions.c.user_id == sa.bindparam("user")
+)
+_OF_AGENT = sessions.c.agent_id == sa.bindparam("agent")
+_OF_SESSION = sessions.c.id == sa.bindparam("uid")
+#: by whether an agent and whether a session are named: made once, because this is asked at every search
+_SIZES = MappingProxyType(
+    {
+        (False, False): _SIZE,
+        (True, False): _SIZE.where(_OF_AGENT),
+        (False, True): _SIZE.where(_OF_SESSION),
+        (True, True): _SIZE.where(_OF_AGENT, _OF_SESSION),
+    }
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
@@ -61,8 +77,9 @@ class Scope:
 
     def size(self, connection: sa.Connection) -> int:
         """How many messages the scope has."""
-        query = sa.select(sa.func.sum(sessions.c.head)).where(*self.conditions())
-        return int(connection.execute(query).scalar_one() or 0)
+        which = {"tenant": self.tenant, "user": self.user, "agent": self.agent, "uid": self.session_id}
+        size = connection.execute(_SIZES[self.agent is not None, self.session_id is not None], which).scalar_one()
+        return int(size or 0)
 
     def covers(self, key: SessionKey, session_id: UUID) -> bool:
         """Whether a session is in the scope, exactly."""
@@ -87,7 +104,7 @@ def sessions_of(connection: sa.Connection, scope: Scope, refs: Iterable[Ref]) ->
     wanted = dict.fromkeys(refs)
     rows = connection.execute(
         _SESSIONS[connection.dialect.name], key_parameters([(scope.tenant, ref) for ref in wanted])
-    )
+    ).all()
     found: dict[Ref, tuple[UUID, SessionKey]] = {}
     for ref, uid, tenant, user, agent, session in rows:
         key = SessionKey(tenant=tenant, user=user, agent=agent, session=session)

@@ -32,6 +32,8 @@ class Matrix:
         self._places = np.empty((0, 4), dtype=np.int64)
         self._sessions: dict[Ref, int] = {}
         self._agents: dict[str, int] = {}
+        #: the vectors of each agent added up
+        self._sums = np.zeros((0, dimensions), dtype=np.float64)
 
     @property
     def size(self) -> int:
@@ -45,7 +47,7 @@ class Matrix:
             stop = self.count + len(block)
             self._make_room(stop)
             data = np.frombuffer(b"".join([row[5] for row in block]), dtype="<f4")
-            self._vectors[self.count : stop] = data.reshape(len(block), -1)
+            vectors = self._vectors[self.count : stop] = data.reshape(len(block), -1)
             self._places[self.count : stop] = [
                 (
                     self._sessions.setdefault(row[1], len(self._sessions)),
@@ -55,7 +57,22 @@ class Matrix:
                 )
                 for row in block
             ]
+            self._add_up(vectors, self._places[self.count : stop, 3])
             self.count, self.last = stop, max(self.last, block[-1][0])
+
+    def mean(self, *, agent: str | None, session: Ref | None) -> list[float]:
+        """The mean of the vectors of an agent, of a session, of all; empty if there are none."""
+        if session is not None:
+            rows = self._rows(agent, session)
+            total, count = self._vectors[rows].sum(axis=0, dtype=np.float64), 0 if rows is None else len(rows)
+        elif agent is not None and len(self._agents) > 1:
+            at = self._agents.get(agent, -1)
+            count = int((self._places[: self.count, 3] == at).sum())
+            total = self._sums[at]
+        else:
+            known = agent is None or agent in self._agents
+            total, count = self._sums.sum(axis=0), self.count if known else 0
+        return list((total / count).tolist()) if count else []
 
     def closest(self, vector: Sequence[float], limit: int, *, agent: str | None, session: Ref | None) -> list[Found]:
         """The closest passages: at least `limit` if there are so many, and all that are as close as the last of them.
@@ -88,7 +105,7 @@ class Matrix:
 
     def _rows(self, agent: str | None, session: Ref | None) -> npt.NDArray[np.int64] | None:
         """Which rows are meant; None for all of them."""
-        if agent is None and session is None:
+        if (agent is None or list(self._agents) == [agent]) and session is None:
             return None
         places = self._places[: self.count]
         meant = np.ones(len(places), dtype=bool)
@@ -97,6 +114,13 @@ class Matrix:
         if session is not None:
             meant &= places[:, 0] == self._sessions.get(session, -1)
         return np.flatnonzero(meant)
+
+    def _add_up(self, vectors: npt.NDArray[np.float32], agents: npt.NDArray[np.int64]) -> None:
+        sums = np.zeros((len(self._agents), vectors.shape[1]), dtype=np.float64)
+        sums[: len(self._sums)] = self._sums
+        for agent in np.unique(agents).tolist():
+            sums[agent] += vectors[agents == agent].sum(axis=0, dtype=np.float64)
+        self._sums = sums
 
     def _make_room(self, count: int) -> None:
         if count <= len(self._vectors):

@@ -8,18 +8,21 @@ session is compared with the caller's scope exactly (I11).
 
 from __future__ import annotations
 
+import heapq
+import json
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 
 from anaphora.rules.ranking import rarity
-from anaphora.storage.scope import Ref, Scope, raw, session_token, tokens_of
-from anaphora.storage.tables import metadata
+from anaphora.storage.columns import metadata
+from anaphora.storage.scope import Ref, Scope, session_token, tokens_of
+from anaphora.storage.sqlite.engine import raw as driver_of
 from anaphora.storage.word_search import Found, WordSearch
 from anaphora.storage.words import Indexed, has_unspaced_script, usable
 
@@ -54,8 +57,6 @@ _DOCS_OF_SESSION = sa.text(
     " (SELECT rowid FROM message_words WHERE message_words MATCH :scope)"
     " AND tenant_id = :tenant AND session_uid = :uid"
 ).bindparams(sa.bindparam("uid", type_=sa.Uuid))
-_words = sa.table("message_words", sa.column("rowid", sa.Integer))
-_MATCHES = sa.literal_column("message_words").op("MATCH", return_type=sa.Boolean())
 _DOCS_OF_MESSAGE = sa.text(
     "SELECT doc FROM message_docs WHERE doc IN"
     " (SELECT rowid FROM message_words WHERE message_words MATCH :query)"
@@ -66,14 +67,12 @@ _FORGET = (
     "DELETE FROM message_trigrams WHERE rowid = ?",
     "DELETE FROM message_docs WHERE doc = ?",
 )
-_HOW_MANY = sa.text("SELECT count(*) FROM message_words WHERE message_words MATCH :query")
-_PLACE = (
-    raw(message_docs.c.session_uid),
-    message_docs.c.seq,
-    message_docs.c.part,
-    message_docs.c.parts,
+# plain SQL, by the driver alone: these run for every word that is looked up, and bring many rows
+_WITH_WORD = "SELECT rowid FROM message_words WHERE message_words MATCH ?"
+_OF_DOCS = (
+    "SELECT doc, session_uid, seq, part, parts FROM json_each(?) AS wanted"
+    " CROSS JOIN message_docs ON message_docs.doc = wanted.value"
 )
-_OF_DOCS = sa.select(message_docs.c.doc, *_PLACE).where(message_docs.c.doc.in_(sa.bindparam("docs", expanding=True)))
 _TRIGRAM_MATCH = sa.text(
     "SELECT rowid, body FROM message_trigrams WHERE message_trigrams MATCH :query"
     " AND rowid IN (SELECT rowid FROM message_words WHERE message_words MATCH :scope)"
@@ -141,18 +140,29 @@ class FtsWords(WordSearch):
         self, scope: Scope, terms: Sequence[str], messages: int, limit: int
     ) -> tuple[Sequence[Found], Sequence[int]]:
         having = [0] * len(terms)
-        rarities: dict[int, tuple[str, float]] = {}
+        with_word: list[tuple[int, set[int]]] = []
+        promise: dict[int, float] = defaultdict(float)
+        driver = driver_of(self._connection)
         for term, at in usable(terms).items():
             query = f"scope:{scope.token} AND body:{_quoted(term)}"
-            having[at] = self._connection.execute(_HOW_MANY, {"query": query}).scalar_one()
-            if having[at]:
-                rarities[at] = (query, rarity(messages, having[at]))
-        if not rarities:
-            return (), having
-        best: Iterable[Any] = self._connection.execute(_most_promising(rarities, limit))
+            docs = [doc for (doc,) in driver.execute(_WITH_WORD, (query,)).fetchall()]
+            if not docs:
+                continue
+            having[at] = len(docs)
+            rare = rarity(messages, len(docs))
+            for doc in docs:
+                promise[doc] += rare
+            with_word.append((at, set(docs)))
+        best = heapq.nlargest(limit, [(worth, doc) for doc, worth in promise.items()])
+        places = self._places([doc for _, doc in best])
         return [
-            (uid, seq, part, parts, tuple(int(at) for at in which.split(","))) for uid, seq, part, parts, which in best
+            (*places[doc], tuple([at for at, docs in with_word if doc in docs])) for _, doc in best if doc in places
         ], having
+
+    def _places(self, docs: Sequence[int]) -> Mapping[int, tuple[Ref, int, int, int]]:
+        """Which passages the documents are."""
+        rows = driver_of(self._connection).execute(_OF_DOCS, (json.dumps(docs),)).fetchall() if docs else ()
+        return {doc: (uid, seq, part, parts) for doc, uid, seq, part, parts in rows}
 
     def _by_pieces(self, scope: Scope, pieces: Sequence[str], limit: int) -> tuple[Sequence[Found], Sequence[int]]:
         having = [0] * len(pieces)
@@ -173,38 +183,8 @@ class FtsWords(WordSearch):
                 having[at] += 1
             if has and len(found) < limit:
                 found[doc] = has
-        places: dict[int, tuple[Ref, int, int, int]] = {
-            doc: (uid, seq, part, parts)
-            for doc, uid, seq, part, parts in self._connection.execute(_OF_DOCS, {"docs": list(found)}).all()
-        }
+        places = self._places(list(found))
         return [(*places[doc], has) for doc, has in found.items()], having
-
-
-def _most_promising(
-    rarities: Mapping[int, tuple[str, float]], limit: int
-) -> sa.Select[tuple[UUID, int, int, int, str]]:
-    """The documents whose words are rarest together, each with the places of the words that it has."""
-    answers = sa.union_all(
-        *(
-            sa.select(_words.c.rowid.label("doc"), sa.literal(rare).label("rare"), sa.literal(at).label("at")).where(
-                _MATCHES(sa.literal(query))
-            )
-            for at, (query, rare) in rarities.items()
-        )
-    ).subquery()
-    promise = sa.func.sum(answers.c.rare)
-    best = (
-        sa.select(answers.c.doc, promise.label("promise"), sa.func.group_concat(answers.c.at).label("words"))
-        .group_by(answers.c.doc)
-        .order_by(promise.desc(), answers.c.doc.desc())
-        .limit(limit)
-        .subquery()
-    )
-    return (
-        sa.select(*_PLACE, best.c.words)
-        .join_from(best, message_docs, message_docs.c.doc == best.c.doc)
-        .order_by(best.c.promise.desc(), best.c.doc.desc())
-    )
 
 
 def _quoted(text: str) -> str:
