@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 import typer
 
 import anaphora
+from anaphora.cli.fact_commands import Facts, Subjects
 from anaphora.cli.lazy import Entry, LazyGroup
 from anaphora.cli.logs import logging_to_stderr
 from anaphora.cli.options import Verbose
@@ -263,6 +264,8 @@ def _group(name: str, cls: type[LazyGroup], summary: str) -> None:
 
 
 _group("summaries", Summaries, "Look into summaries: versions, points, differences, figures.")
+_group("facts", Facts, "See, add, correct, share and delete what is known of users.")
+_group("subjects", Subjects, "Say whom facts are about, and with whom they are shared.")
 _group("sessions", Sessions, "List sessions.")
 _group("jobs", Jobs, "Look after background work.")
 _group("models", Models, "See and fetch models.")

@@ -69,10 +69,16 @@ class Wanted:
 
 async def talk_with(settings: Settings, source: LineSource, view: ChatView, wanted: Wanted) -> None:
     """Open the memory, talk until the lines or the patience end, and close it."""
+    settings = reading(settings)
     async with Memory.open(settings=settings) as memory:
         room = Room(memory=memory, session=await _session(memory, wanted))
         model = settings.chat_model(room.session.key.agent).model
-        manner = Manner(with_model=model is not None, idle_seconds=settings.idle_seconds, budget=wanted.budget)
+        manner = Manner(
+            with_model=model is not None,
+            idle_seconds=settings.idle_seconds,
+            budget=wanted.budget,
+            reads_at_once=settings.extraction == "turn" and not _has_memory_model(settings),
+        )
         talk = Talk(room, view, manner)
         context = await talk.context()
         view.welcome(
@@ -87,7 +93,22 @@ async def talk_with(settings: Settings, source: LineSource, view: ChatView, want
             group.start_soon(_obey_signals, talk, group.cancel_scope)
             await loop.run()
             group.cancel_scope.cancel()
+        await talk.look()
         view.farewell(session=room.session.key.session, messages=(await talk.context()).coverage.head)
+
+
+def reading(settings: Settings) -> Settings:
+    """Without a memory model each turn is read for facts at once, by rules: that costs nothing.
+
+    Unless somebody has said how sessions are read.
+    """
+    if "extraction" in settings.model_fields_set or _has_memory_model(settings):
+        return settings
+    return settings.model_copy(update={"extraction": "turn"})
+
+
+def _has_memory_model(settings: Settings) -> bool:
+    return settings.memory_model_for(settings.agent, task="extract").model is not None
 
 
 async def _session(memory: Memory, wanted: Wanted) -> Session:

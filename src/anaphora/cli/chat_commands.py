@@ -33,6 +33,8 @@ HELP: Mapping[str, str] = MappingProxyType(
         "/summaries": "show the chain of summaries",
         "/compact": "summarise now what is due",
         "/search": "WORDS: find messages by their words",
+        "/memory": "show what is known of you",
+        "/undo": "take back what was remembered last",
         "/retry": "answer the last unanswered message again",
         "/export": "[PATH]: write the session to a file, one JSON object a line",
         "/temp": "talk without a trace; again: back to the session",
@@ -76,6 +78,8 @@ class Commands:
             "/summaries": self._summaries,
             "/compact": self._compact,
             "/search": self._search,
+            "/memory": self._memory,
+            "/undo": self._undo,
             "/retry": self._retry,
             "/export": self._export,
             "/temp": self._temp,
@@ -128,6 +132,14 @@ class Commands:
         room = self._talk.room
         key = room.session.key
         self._view.found(words, await room.memory.search(words, user=key.user, tenant=key.tenant, limit=FOUND))
+
+    async def _memory(self, _: str) -> None:
+        await self._talk.look()
+        room = self._talk.room
+        self._view.known(await room.remembered.known(), user=room.session.key.user)
+
+    async def _undo(self, _: str) -> None:
+        self._view.taken_back(*await self._talk.room.remembered.undo())
 
     async def _retry(self, _: str) -> None:
         await self._talk.answer(None)

@@ -35,6 +35,7 @@ class ChatLoop:
         """Talk; the session is ended whichever way this ends."""
         room = self._talk.room
         try:
+            await room.remembered.begin()
             await self._bring_back()
             await self._converse()
         finally:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from anaphora.cli.chat_facts import Remembered
 from anaphora.cli.chat_view import ChatView
 from anaphora.domain.context import Context
 from anaphora.domain.search import Hit
@@ -30,6 +31,11 @@ class Room:
     ended: bool = False
     #: the last turn with a model
     turn: Turn = field(default_factory=Turn)
+    #: what is learned of the session
+    remembered: Remembered = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.remembered = Remembered(memory=self.memory, key=self.session.key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +48,8 @@ class Manner:
     idle_seconds: float
     #: tokens of a prompt; None = as configured
     budget: int | None = None
+    #: rules read each turn for facts as soon as it is said
+    reads_at_once: bool = False
 
 
 class Talk:
@@ -61,7 +69,8 @@ class Talk:
         if self.manner.with_model:
             await self.answer(text)
             return
-        await self.room.session.add("user", text)
+        # nobody answers: the turn is whole, and can be read for facts
+        await self.room.session.add_turn([{"role": "user", "content": text}])
         self.view.recalled(self._name(), await self._remembered(text))
         await self._account()
 
@@ -96,6 +105,14 @@ class Talk:
 
     async def _account(self) -> None:
         self.view.after_turn(await self.context())
+        if self.manner.reads_at_once:
+            with self.stoppable():
+                await self.room.remembered.wait()
+        await self.look()
+
+    async def look(self) -> None:
+        """Show what was learned of the session since the last look."""
+        self.view.remembered(await self.room.remembered.look())
 
     def forget_turn(self) -> None:
         """What was sent is not there any more."""

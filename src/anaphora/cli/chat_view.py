@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.text import Text
 
+from anaphora.cli.fact_ids import short_ids
+from anaphora.cli.facts_view import marks_of
 from anaphora.cli.output import clean, plural
 from anaphora.domain.context import Context
+from anaphora.domain.facts import Fact, FactState
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message
 from anaphora.domain.search import Hit
@@ -19,6 +22,8 @@ NOTHING_YET = "I have nothing about that yet."
 _QUOTE = 300
 #: more ranges than these are counted, not listed
 _RANGES = 3
+#: more facts than these are counted, not listed
+_FACTS = 100
 
 
 class ChatView:
@@ -99,6 +104,12 @@ class ChatView:
         """What the memory did, on one dim line."""
         self._say("  " + account_line(context), "dim")
 
+    def remembered(self, facts: Sequence[Fact]) -> None:
+        """What was learned, a dim line each."""
+        for fact in facts:
+            doubtful = ", to be confirmed" if fact.state is FactState.REVIEW else ""
+            self._say(f"  remembered{doubtful}: {_short(fact.content)} (/undo)", "dim")
+
     # -- commands --------------------------------------------------------------------------------------------------
 
     def prompt(self, context: Context, *, sent: bool) -> None:
@@ -156,6 +167,26 @@ class ChatView:
             self._say(f"nothing found for {words!r}")
         for hit in hits:
             self.hit(hit)
+
+    def known(self, facts: Sequence[Fact], *, user: str) -> None:
+        """What `/memory` brought."""
+        if not facts:
+            self._say(f"Nothing is known of {user} yet.")
+            return
+        ids = short_ids(facts)
+        for fact in facts[:_FACTS]:
+            whose = (f"by {fact.owner}" if fact.owner != user else "", f"about {fact.subject}" if fact.subject else "")
+            marks = ", ".join(filter(None, (fact.category, marks_of(fact), *whose)))
+            self._say(f"  {ids[fact.id]}  {_short(fact.content)} ({marks})")
+        more = f"{len(facts) - _FACTS} more; " if len(facts) > _FACTS else ""
+        self._say(f"  {more}`anaphora facts` corrects, shares and deletes them", "dim")
+
+    def taken_back(self, fact: Fact, left: Fact | None) -> None:
+        """What `/undo` did."""
+        if left is None:
+            self._say(f"forgotten: {_short(fact.content)}; it is not learned again")
+        else:
+            self._say(f"its last change is taken back: {_short(left.content)} ({left.category}, {left.state.value})")
 
     def commands(self, commands: Mapping[str, str]) -> None:
         """What can be typed."""
