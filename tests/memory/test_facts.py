@@ -14,6 +14,7 @@ from anaphora import Memory
 from anaphora.domain.facts import MAX_CONTENT, Fact, FactAction, FactState, Visibility
 from anaphora.domain.messages import Trust
 from anaphora.errors import InvalidInput, NotFound, UnknownName
+from anaphora.testing.scripted import ScriptedChat
 
 pytestmark = pytest.mark.anyio
 
@@ -299,3 +300,19 @@ async def test_only_the_owner_of_a_subject_says_who_its_members_are(tmp_path: Pa
         assert await memory.subjects.list(user="bob") == []
         with pytest.raises(InvalidInput, match="must not be empty"):
             await memory.subjects.rename("joe", " ", user="ann")
+
+
+async def test_what_only_its_owner_stood_for_is_gone_when_that_is_taken_back(tmp_path: Path) -> None:
+    """Its message was deleted meanwhile: nobody says it any more."""
+    async with opened(tmp_path, chat=ScriptedChat(), extraction="turn") as memory:
+        session = memory.session(user="ann", session="s")
+        await session.add("user", "I like figs.")
+        await session.add("assistant", "Noted.")
+        await memory.work()
+        (fact,) = await memory.facts.list(user="ann")
+        await memory.facts.confirm(fact.id, user="ann")
+        await session.delete(0)
+        (kept,) = await memory.facts.list(user="ann")
+        assert (kept.id, kept.sources) == (fact.id, ())
+        assert await memory.facts.undo(fact.id, user="ann") is None
+        assert await contents(memory, "ann", states=list(FactState)) == []

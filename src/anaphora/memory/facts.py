@@ -7,6 +7,7 @@ from uuid import UUID
 
 from anaphora.bootstrap import Services
 from anaphora.domain.facts import DEFAULT_IMPORTANCE, Fact, FactState, FactVersion, Subject
+from anaphora.domain.keys import checked_id
 from anaphora.memory.scope import tenant_of
 from anaphora.ports.facts import Reader
 from anaphora.services.learning import fact_id_of
@@ -34,7 +35,7 @@ class FactsView:
         limit: int = 50,
         tenant: str | None = None,
     ) -> Sequence[Fact]:
-        """Facts that the user may see, newest first.
+        """Facts that the user may see, newest first; the own ones with what they were learned from.
 
         Args:
             user: who looks.
@@ -158,7 +159,8 @@ class FactsView:
     def _reader(
         self, user: str, tenant: str | None, *, agent: str | None = None, about: tuple[str, ...] | None = None
     ) -> Reader:
-        return Reader(tenant=tenant_of(self._services, tenant), user=user, agent=agent, about=about)
+        tenant = checked_id(tenant_of(self._services, tenant), "tenant")
+        return Reader(tenant=tenant, user=checked_id(user, "user"), agent=agent, about=about)
 
 
 class SubjectsView:

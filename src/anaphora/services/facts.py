@@ -255,7 +255,13 @@ class Facts:
                 self.learning.bury(unit, reader.tenant, fact, now=now)
                 return None
             values = _values(versions[target])
+            if values["trust"] is not Trust.OWNER_CONFIRMED and not fact.sources:
+                # only the owner stood for it: the messages that said it are gone
+                self.learning.forget(unit, reader.tenant, fact, now=now)
+                return None
             restores = versions[target].restores or target
+            if fact.state is FactState.ACTIVE and values["state"] is FactState.REVIEW:
+                self.learning.reopen_replaced(unit, reader.tenant, fact, now=now)
             return self.learning.changed(
                 unit, reader.tenant, fact, FactAction.UNDONE, now=now, restores=restores, **values
             )

@@ -171,14 +171,20 @@ class Learning:
 
     def forget(self, unit: Unit, tenant: str, fact: Fact, *, now: datetime) -> None:
         """Leave nothing of a fact; what it had taken the place of is believed again."""
+        self.reopen_replaced(unit, tenant, fact, now=now)
+        unit.facts.delete(tenant, fact.id)
+
+    def reopen_replaced(self, unit: Unit, tenant: str, fact: Fact, *, now: datetime) -> None:
+        """What a fact had taken the place of is believed again."""
         for old in unit.facts.replaced_by(tenant, fact.owner, fact.id):
             self._reopen(unit, tenant, old, now=now)
-        unit.facts.delete(tenant, fact.id)
 
     def _reopen(self, unit: Unit, tenant: str, fact: Fact, *, now: datetime) -> None:
         state = FactState.REVIEW if fact.doubt is not None else FactState.ACTIVE
         again = replace(fact, state=state, valid_to=None, superseded_by=None, version=fact.version + 1, updated_at=now)
-        if not self._change(unit, tenant, again, FactAction.REOPENED):
+        # an undo goes back to before it was closed, not to that
+        before = [entry for entry in unit.facts.versions(tenant, fact.id) if entry.superseded_by is None][-1]
+        if not self._change(unit, tenant, again, FactAction.REOPENED, before.restores or before.version):
             unit.facts.change(  # the same was said again since: this one stays closed, and names no other
                 tenant,
                 replace(again, state=FactState.CLOSED, valid_to=fact.valid_to),

@@ -1,0 +1,45 @@
+"""Reading for facts under the machine: 100 runs of 30 steps (2,000 in `make test-deep`), on a server fewer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import seed
+from hypothesis.stateful import run_state_machine_as_test
+from tests.databases.chosen import POSTGRES, SQLITE, on
+from tests.machine.reading import Reading
+from tests.machine.test_machine import TEN
+
+#: a fault that never happened proves nothing
+WANTED = frozenset({"edited what was read", "reset", "late", "in time", "pin", "confirm", "share", "delete", "undo"})
+
+
+def drive(seeds: Iterable[int], *, on_a: str = SQLITE) -> set[str]:
+    """Ten runs for each seed; what should have come about, and did not."""
+    Reading.seen.clear()
+    with on(on_a):
+        for number in seeds:
+            try:
+                run_state_machine_as_test(seed(f"Reading {number}")(Reading), settings=TEN)
+            except Exception as error:
+                error.add_note(f"seed {number}")
+                raise
+    return {what for what in WANTED if not Reading.seen[what]}
+
+
+@pytest.mark.timeout(600)
+def test_what_is_known_is_what_is_said() -> None:
+    assert not drive(range(10))
+
+
+@pytest.mark.timeout(600)
+def test_what_is_known_is_what_is_said_on_a_server() -> None:
+    drive(range(1), on_a=POSTGRES)
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("kind", [SQLITE, POSTGRES])
+def test_what_is_known_is_what_is_said_in_thousands_of_runs(kind: str) -> None:
+    assert not drive(range(1000, 1200), on_a=kind)
