@@ -172,7 +172,7 @@ class Talking(Driven):
     def found(self, query: str) -> set[int]:
         """The messages of the session that search finds."""
         services = self.subject.services
-        hits = self.subject.run(services.retrieve.search(query, tenant="t", user="u", agent="a", limit=3))
+        hits = self.subject.run(services.search.search(query, tenant="t", user="u", agent="a", limit=3))
         return {hit.message.seq for hit in hits if hit.key == KEY}
 
     def check_account(self, context: Context) -> None:

@@ -70,7 +70,7 @@ async def settle(made: Services) -> None:
 
 async def closest(made: Services) -> tuple[int, float | None]:
     """The message that is closest to a question about teapots, and how close that is."""
-    found = await made.retrieve.search("teapot", tenant="t", user="u", limit=1)
+    found = await made.search.search("teapot", tenant="t", user="u", limit=1)
     assert found.degraded == (), "not everything has vectors"
     return (found[0].message.seq, found[0].similarity)
 

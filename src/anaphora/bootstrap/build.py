@@ -29,6 +29,7 @@ from anaphora.services.learning import Learning
 from anaphora.services.planning import Planning
 from anaphora.services.reindex import Reindex
 from anaphora.services.retrieve import Retrieve
+from anaphora.services.searching import Search
 from anaphora.services.sessions import Sessions
 from anaphora.services.settings import Strategies, live_reader
 from anaphora.services.subjects import Subjects
@@ -51,6 +52,7 @@ class Services:
     contexts: Contexts
     sessions: Sessions
     retrieve: Retrieve
+    search: Search
     jobs: Jobs
     chat: Chat
     export: Export
@@ -120,6 +122,7 @@ async def open_services(
 def _services(ground: Ground) -> Services:
     store, world, planning = ground.store, ground.world, ground.planning
     retrieve = Retrieve(store=store, embedder=ground.embedder, by_meaning=planning.embeds)
+    search = Search(store=store, retrieve=retrieve)
     ingest, contexts, sessions = _ingest(ground), _contexts(ground, retrieve), _sessions(ground)
     talker, talkers = talkers_from(ground.settings, ground.chat_model, ground.models)
     worker, jobs = worker_and_jobs(ground)
@@ -133,12 +136,13 @@ def _services(ground: Ground) -> Services:
         contexts=contexts,
         sessions=sessions,
         retrieve=retrieve,
+        search=search,
         jobs=jobs,
         chat=Chat(
             ingest=ingest,
             contexts=contexts,
             sessions=sessions,
-            retrieve=retrieve,
+            search=search,
             talker=talker,
             talker_by_agent=talkers,
         ),

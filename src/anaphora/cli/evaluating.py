@@ -1,4 +1,4 @@
-"""`anaphora eval`: how much of what was said is found again, on files with questions and evidence."""
+"""`anaphora eval`: how much of what was said is found again, and how well facts are told from junk."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from anaphora.bootstrap import Services
 from anaphora.cli.options import AsJson
 from anaphora.cli.output import emit, note, plural, say, table
 from anaphora.cli.running import Access, run, settings_from
+from anaphora.evals import gate as gate_file
 from anaphora.evals import locomo as locomo_file
 from anaphora.evals import neutral
 from anaphora.evals.cases import Case
@@ -49,6 +50,35 @@ def recall(file: File, *, no_embedder: NoEmbedder = False, db: Db = None, as_jso
     The database is a temporary file, unless --db names one; that must not know the users of the file.
     """
     _evaluate(neutral.cases(file), {}, no_embedder=no_embedder, db=db, as_json=as_json)
+
+
+def gate(file: File, *, as_json: AsJson = False) -> None:
+    """Measure how well the gate tells facts from junk, on candidates that are labelled.
+
+    No model is asked, and nothing is remembered.
+    """
+    figures = gate_file.evaluate(gate_file.read(file))
+    if as_json:
+        emit(figures, as_given=True)
+        return
+    rows = [(kind, *_counted(values)) for kind, values in {"all": figures, **figures["by_kind"]}.items()]
+    table(("kind", "rows", "true facts", "kept", "junk", "junk accepted", "review"), rows, empty="")
+    say()
+    say(
+        f"true facts kept: {_percent(figures['kept_share'])}; junk accepted: {_percent(figures['junk_accepted_share'])}"
+    )
+    if figures["wrong"]:
+        say()
+        wrong = [(row["id"], row["keep"], row["outcome"], row["reason"]) for row in figures["wrong"]]
+        table(("id", "keep", "outcome", "reason"), wrong, empty="")
+
+
+def _counted(values: Mapping[str, Any]) -> tuple[int, ...]:
+    return tuple(values[name] for name in ("rows", "true_facts", "kept", "junk", "junk_accepted", "review"))
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"
 
 
 def _evaluate(

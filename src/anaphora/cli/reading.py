@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from anaphora.bootstrap import Services
+from anaphora.cli.facts_view import fact_json
 from anaphora.cli.options import Agent, AnyAgent, AnySession, AsJson, Db, Limit, SessionName, Tenant, Then, User, moment
 from anaphora.cli.output import cell, emit, note, plural, say, table
 from anaphora.cli.running import Access, check_session, key_of, run, settings_from
-from anaphora.cli.shapes import context_json, hit_json, message_json
+from anaphora.cli.shapes import chunk_json, context_json, hit_json, message_json
 from anaphora.domain.context import Context
 from anaphora.domain.messages import Message
-from anaphora.domain.search import Hit, SearchResult
+from anaphora.domain.search import Hit, Kind, SearchResult
 from anaphora.errors import InvalidInput, UnknownName
 from anaphora.memory import Memory
 
@@ -111,6 +112,12 @@ def search(
     agent: AnyAgent = None,
     session: AnySession = None,
     limit: Limit = 10,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kind", metavar="KIND", help="messages, facts or chunks; may be repeated.", show_default="messages"
+        ),
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say what each score is made of, and what was found beside.")
     ] = False,
@@ -118,27 +125,53 @@ def search(
     tenant: Tenant = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find messages of a user by their words and by what they mean, best first."""
+    """Find messages of a user by their words and by what they mean, best first; facts and chunks if they are named."""
     settings = settings_from(db, tenant=tenant)
+    kinds = kind or [Kind.MESSAGES.value]
 
     async def work(services: Services) -> SearchResult:
-        return await Memory(services).search(query, user=user, agent=agent, session=session, limit=limit)
+        memory = Memory(services)
+        return await memory.search(query, user=user, agent=agent, session=session, limit=limit, kinds=kinds)
 
     found = run(work, settings, Access.READ)
     if as_json:
         dropped = {"dropped": [hit_json(hit) for hit in found.dropped]} if explain else {}
-        emit({"hits": [hit_json(hit) for hit in found.hits], "degraded": list(found.degraded), **dropped})
+        emit(
+            {"hits": [hit_json(hit) for hit in found.hits], "degraded": list(found.degraded), **dropped, **_also(found)}
+        )
         return
     if explain:
         _why(found)
-    else:
+    elif Kind.MESSAGES in kinds:
         table(
             ("session", "seq", "said at", "by", "score", "content"),
             ((*_place(hit), round(hit.score, 1), hit.message.content) for hit in found),
             empty="Nothing was found.",
         )
+    _show_others(found, kinds)
     for missing in found.degraded:
         note(_MISSING.get(missing, f"Degraded: {missing}."))
+
+
+def _also(found: SearchResult) -> dict[str, object]:
+    facts = [{**fact_json(hit.fact), "relevance": round(hit.relevance, 4)} for hit in found.facts]
+    chunks = [chunk_json(hit) for hit in found.chunks]
+    return {**({"facts": facts} if facts else {}), **({"chunks": chunks} if chunks else {})}
+
+
+def _show_others(found: SearchResult, kinds: Sequence[str]) -> None:
+    if Kind.FACTS in kinds:
+        table(
+            ("category", "relevance", "fact"),
+            ((hit.fact.category, round(hit.relevance, 2), hit.fact.content) for hit in found.facts),
+            empty="No fact was found.",
+        )
+    if Kind.CHUNKS in kinds:
+        table(
+            ("session", "messages", "relevance", "chunk"),
+            ((hit.key.session, str(hit.chunk.range), round(hit.relevance, 2), hit.chunk.text) for hit in found.chunks),
+            empty="No chunk was found.",
+        )
 
 
 _MISSING = {

@@ -7,7 +7,7 @@ from typing import Any
 from anaphora.domain.context import Context
 from anaphora.domain.jobs import SEED_WORDS, Job
 from anaphora.domain.messages import Message
-from anaphora.domain.search import Hit
+from anaphora.domain.search import ChunkHit, Hit
 from anaphora.domain.summaries import Point, Summary
 from anaphora.ports.rows import SessionRow
 
@@ -42,6 +42,19 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         **hit.to_dict(),
         "passage": hit.passage,
         **message_json(hit.message),
+    }
+
+
+def chunk_json(hit: ChunkHit) -> dict[str, Any]:
+    """A chunk that was found, with where it stands."""
+    return {
+        "user": hit.key.user,
+        "agent": hit.key.agent,
+        "session": hit.key.session,
+        "range": [hit.chunk.range.start, hit.chunk.range.stop],
+        "text": hit.chunk.text,
+        "method": hit.chunk.method,
+        "relevance": round(hit.relevance, 4),
     }
 
 

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, overload
 from uuid import UUID
 
+from anaphora.domain.chunks import Chunk
+from anaphora.domain.facts import Fact
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import Message
+
+
+class Kind(StrEnum):
+    """What can be searched."""
+
+    MESSAGES = "messages"
+    FACTS = "facts"
+    CHUNKS = "chunks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +37,8 @@ class Hit:
     scores: Mapping[str, float]
     #: words of the question that the passage has
     words: tuple[str, ...]
-    #: cosine of question and passage; None where the passage is not among the closest, or nothing was compared
+    #: cosine of question and passage, less what the passage has in common with all messages of the scope; None where
+    #: the passage is not among the closest, or nothing was compared
     similarity: float | None
     #: 0 (nothing to do with the question) to 1, whatever the embedder; see docs/explanation/retrieval.md
     relevance: float
@@ -43,10 +55,32 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FactHit:
+    """A fact that was found."""
+
+    fact: Fact
+    #: 0 to 1: the share of the question's words that it has, or the relevance of a message that it was learned from
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkHit:
+    """A chunk that was found: it speaks of a message that was."""
+
+    key: SessionKey
+    chunk: Chunk
+    #: of the best message that it speaks of
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult(Sequence[Hit]):
-    """The hits of a search, best first."""
+    """The hits of a search, best first. As a sequence it is the messages."""
 
     hits: tuple[Hit, ...] = ()
+    #: if they were asked for, best first
+    facts: tuple[FactHit, ...] = ()
+    chunks: tuple[ChunkHit, ...] = ()
     #: what was found and is not among the hits, best first: there was no place for it
     dropped: tuple[Hit, ...] = ()
     #: what is not as it should be: "embedder" (there is none: words alone were compared), "vectors" (some messages

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from os import PathLike
 from typing import Any, Self
@@ -189,16 +189,32 @@ class Memory:
         session: str | None = None,
         tenant: str | None = None,
         limit: int = 10,
+        kinds: Collection[str] = ("messages",),
     ) -> SearchResult:
-        """Messages of this user that answer the query, by their words and by what they mean, best first."""
+        """What answers the query, by its words and by what it means, best first.
+
+        Args:
+            query: free text; nothing in it is search syntax.
+            user: who asks: own messages and chunks, own facts and what others share.
+            agent: only conversations with this agent, and what it learned.
+            session: only this session.
+            tenant: None = the configured default.
+            limit: of each kind; 1 to 200.
+            kinds: some of "messages", "facts" and "chunks".
+
+        Raises:
+            InvalidInput: an empty or over-long query, a limit out of range, or a kind that there is not.
+
+        """
         settings = self._services.settings
-        return await self._services.retrieve.search(
+        return await self._services.search.search(
             query,
             tenant=tenant_of(self._services, tenant),
             user=user,
             agent=agent or (settings.agent if session is not None else None),
             session=session,
             limit=limit,
+            kinds=kinds,
         )
 
     async def receipt(self, receipt_id: UUID, *, tenant: str | None = None) -> ReceiptState:

@@ -62,6 +62,12 @@ class VectorIndex(Protocol):
         """
         ...
 
+    def common(
+        self, tenant: str, user: str, *, agent: str | None, session_id: UUID | None, space: Space
+    ) -> Sequence[float]:
+        """The mean of the vectors of the scope, or of very many of them; empty if there are none."""
+        ...
+
 
 class Embedding(Protocol):
     """How far each session has vectors, in one space or another."""

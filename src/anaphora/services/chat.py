@@ -19,7 +19,7 @@ from anaphora.ports.models import ChatModel
 from anaphora.rules.admission import new_message
 from anaphora.services.context import Contexts
 from anaphora.services.ingest import Ingest
-from anaphora.services.retrieve import Retrieve
+from anaphora.services.searching import Search
 from anaphora.services.sessions import Sessions
 
 #: messages in which the question of an interrupted answer is looked for
@@ -65,7 +65,7 @@ class Chat:
     ingest: Ingest
     contexts: Contexts
     sessions: Sessions
-    retrieve: Retrieve
+    search: Search
     talker: Talker | None
     talker_by_agent: Mapping[str, Talker]
 
@@ -166,7 +166,7 @@ class Chat:
 
     async def recall(self, key: SessionKey, content: str, *, limit: int = 5) -> tuple[Hit, ...]:
         """What this user said that has to do with the message: all that can be answered without a model."""
-        hits = await self.retrieve.search(
+        hits = await self.search.search(
             content, tenant=key.tenant, user=key.user, agent=key.agent, limit=min(limit + 1, 200)
         )
         telling = (hit for hit in hits if hit.words or hit.relevance >= _TELLING)

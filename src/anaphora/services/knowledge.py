@@ -23,6 +23,30 @@ _ALIKE: Final = 32
 _HITS: Final = 20
 
 
+def related(
+    unit: Unit, reader: Reader, asked: Asked, hits: Sequence[Hit], *, by_words: bool = True
+) -> Sequence[tuple[Fact, float]]:
+    """Facts that have to do with a question, each once, with how much, 0 to 1.
+
+    Args:
+        unit: the snapshot.
+        reader: who asks.
+        asked: the question.
+        hits: messages that were found for it.
+        by_words: also those that share words with the question; else only those learned from the messages.
+
+    """
+    found: dict[UUID, tuple[Fact, float]] = {}
+    words = terms(asked.text) if by_words else ()
+    for fact, having in unit.facts.with_terms(reader, words, limit=_ALIKE):
+        found[fact.id] = (fact, having / len(words))
+    places = {(hit.session_id, hit.message.seq): hit.relevance for hit in hits}
+    for fact, place in unit.facts.with_sources(reader, places):
+        _, before = found.get(fact.id, (fact, 0.0))
+        found[fact.id] = (fact, max(before, places[place]))
+    return list(found.values())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
     """Which facts a prompt may use."""
@@ -46,14 +70,8 @@ class Knowledge:
         facts: dict[UUID, Fact] = {fact.id: fact for fact in unit.facts.standing(reader, limit=_STANDING)}
         relevance: dict[UUID, float] = {}
         if asked is not None and facts:
-            words = terms(asked.text)
-            for fact, having in unit.facts.with_terms(reader, words, limit=_ALIKE):
-                facts[fact.id] = fact
-                relevance[fact.id] = having / len(words)
-            found = {(hit.session_id, hit.message.seq): hit.relevance for hit in hits[:_HITS]}
-            for fact, place in unit.facts.with_sources(reader, found):
-                facts[fact.id] = fact
-                relevance[fact.id] = max(relevance.get(fact.id, 0.0), found[place])
+            for fact, relevant in related(unit, reader, asked, hits[:_HITS]):
+                facts[fact.id], relevance[fact.id] = fact, relevant
         named = unit.subjects.get(key.tenant, subject) if subject is not None and facts else None
         return tuple(
             Known(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 from uuid import UUID
 
 import anyio.to_thread
 
-from anaphora.domain.keys import SessionKey, checked_text
+from anaphora.domain.keys import checked_text
 from anaphora.domain.search import Hit, SearchResult
 from anaphora.domain.vectors import Space
 from anaphora.errors import InvalidInput, ModelError
@@ -27,17 +27,6 @@ MAX_QUERY_CHARS: Final = 10_000
 _BY_WORDS, _BY_MEANING = 600, 300
 #: how much a passage loses for being close to everything
 _COMMON: Final = 0.25
-
-
-@runtime_checkable
-class Centred(Protocol):
-    """An index of vectors that can say what those of a scope have in common."""
-
-    def common(
-        self, tenant: str, user: str, *, agent: str | None, session_id: UUID | None, space: Space
-    ) -> Sequence[float]:
-        """The mean of all vectors of the scope; empty if there are none."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,46 +58,6 @@ class Retrieve:
     embedder: Embedder | None
     #: whether messages are to be compared by meaning at all
     by_meaning: bool
-
-    async def search(
-        self,
-        query: str,
-        *,
-        tenant: str,
-        user: str,
-        agent: str | None = None,
-        session: str | None = None,
-        limit: int = 10,
-    ) -> SearchResult:
-        """Messages of this user that answer the query, best first.
-
-        Args:
-            query: free text; nothing in it is search syntax.
-            tenant: whose store.
-            user: whose messages.
-            agent: only conversations with this agent.
-            session: only this session (needs `agent`).
-            limit: 1 to 200.
-
-        Raises:
-            InvalidInput: an empty or over-long query, or a limit out of range.
-
-        """
-        if not 1 <= limit <= MAX_LIMIT:
-            raise InvalidInput(f"limit must be between 1 and {MAX_LIMIT}")
-        asked = await self.ask(query)
-
-        def find(unit: Unit) -> SearchResult:
-            session_id = None
-            if session is not None:
-                row = unit.sessions.find(SessionKey(tenant=tenant, user=user, agent=agent or "", session=session))
-                if row is None:
-                    return SearchResult()
-                session_id = row.id
-            whose = Whose(tenant=tenant, user=user, agent=agent, session_id=session_id)
-            return self.look(unit, asked, whose, limit, beside=limit)
-
-        return await self.store.read(tenant, find)
 
     async def ask(self, query: str) -> Asked:
         """What to look up: may run the embedder, so it is done before any transaction.
@@ -174,11 +123,9 @@ class Retrieve:
         if asked.vector is None or self.embedder is None:
             return _Meant()
         space = space_of(self.embedder)
-        common: Sequence[float] = ()
-        if isinstance(unit.vectors, Centred):
-            common = unit.vectors.common(
-                whose.tenant, whose.user, agent=whose.agent, session_id=whose.session_id, space=space
-            )
+        common = unit.vectors.common(
+            whose.tenant, whose.user, agent=whose.agent, session_id=whose.session_id, space=space
+        )
         vector, meant = _without(asked.vector, common)
         matches = unit.vectors.nearest(
             whose.tenant,

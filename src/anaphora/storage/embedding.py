@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -11,7 +12,6 @@ from anaphora.domain.messages import Message
 from anaphora.domain.vectors import Space
 from anaphora.ports.rows import SessionRow
 from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
-from anaphora.storage.scope import Scope
 from anaphora.storage.sessions import SESSION_COLUMNS, session_row
 from anaphora.storage.tables import message_vectors, messages, sessions, vector_heads
 from anaphora.storage.upsert import insert_if_absent
@@ -53,6 +53,22 @@ _PENDING = (
 )
 _OF_SESSION = (vector_heads.c.tenant_id == sessions.c.tenant_id) & (vector_heads.c.session_uid == sessions.c.id)
 _IS_BEHIND = sa.func.coalesce(vector_heads.c.position, 0) < sessions.c.head
+_BEHIND = (
+    sa.select(sa.literal(1))
+    .select_from(sessions.outerjoin(vector_heads, _OF_SESSION & (vector_heads.c.space == sa.bindparam("b_space"))))
+    .where(sessions.c.tenant_id == sa.bindparam("tenant"), sessions.c.user_id == sa.bindparam("user"), _IS_BEHIND)
+    .limit(1)
+)
+_OF_AGENT, _THIS_SESSION = sessions.c.agent_id == sa.bindparam("agent"), sessions.c.id == sa.bindparam("uid")
+#: by whether an agent and whether a session are named: made once, because this is asked at every search
+_BEHIND_IN_SCOPE = MappingProxyType(
+    {
+        (False, False): _BEHIND,
+        (True, False): _BEHIND.where(_OF_AGENT),
+        (False, True): _BEHIND.where(_THIS_SESSION),
+        (True, True): _BEHIND.where(_OF_AGENT, _THIS_SESSION),
+    }
+)
 
 
 class SqlEmbedding:
@@ -86,14 +102,9 @@ class SqlEmbedding:
 
     def is_behind(self, tenant: str, user: str, *, agent: str | None, session_id: UUID | None, space: Space) -> bool:
         """Whether messages of the scope have no vector in the space yet."""
-        scope = Scope(tenant=tenant, user=user, agent=agent, session_id=session_id)
-        query = (
-            sa.select(sa.literal(1))
-            .select_from(sessions.outerjoin(vector_heads, _OF_SESSION & (vector_heads.c.space == space.name)))
-            .where(*scope.conditions(), _IS_BEHIND)
-            .limit(1)
-        )
-        return self._connection.execute(query).first() is not None
+        query = _BEHIND_IN_SCOPE[agent is not None, session_id is not None]
+        where = {"tenant": tenant, "user": user, "agent": agent, "uid": session_id, "b_space": space.name}
+        return self._connection.execute(query, where).first() is not None
 
     def behind(self, tenant: str, space: Space, *, after: UUID | None, limit: int) -> Sequence[SessionRow]:
         """Sessions with messages that have no vector in the space yet, by their ids, those behind `after`."""

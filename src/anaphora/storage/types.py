@@ -69,6 +69,16 @@ class Halfvec(sa.types.UserDefinedType[Sequence[float]]):
         return sa.cast(sa.type_coerce(bindvalue, postgresql.ARRAY(sa.REAL)), self)
 
 
+class Vector(sa.types.UserDefinedType[Sequence[float]]):
+    """pgvector's vector of single precision: what an average is read as."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: object) -> str:
+        """The name of the type on the server."""
+        return "vector"
+
+
 def vector_type() -> sa.types.TypeEngine[Any]:
     """A vector: little-endian float32 on SQLite, `halfvec` on PostgreSQL."""
     return sa.LargeBinary().with_variant(Halfvec(), "postgresql")

@@ -104,6 +104,12 @@ class VectorSearch(ABC):
         ]
 
     @abstractmethod
+    def common(
+        self, tenant: str, user: str, *, agent: str | None, session_id: UUID | None, space: Space
+    ) -> Sequence[float]:
+        """The mean of the vectors of the scope, or of very many of them; empty if there are none."""
+
+    @abstractmethod
     def _closest(self, scope: Scope, space: Space, vector: Sequence[float], limit: int) -> Sequence[Found]:
         """The closest passages of the scope, at least `limit` if there are so many, in any order."""
 

@@ -6,23 +6,29 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from typing import Final
 
 from anaphora.domain.facts import Candidate
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message, Role, Trust
 from anaphora.rules.facts import contents, voice
-from anaphora.rules.facts.clauses import Said, parse, quoted_sentences
+from anaphora.rules.facts.clauses import parse, quoted_sentences
 from anaphora.rules.facts.markers import Mood
 from anaphora.rules.facts.quoting import places, verbatim
+from anaphora.rules.facts.said import Said, Who
 from anaphora.rules.facts.stems import plain, stem
-from anaphora.rules.facts.support import Source, Weighed, first_person, weigh
-from anaphora.rules.facts.words import content_key, core
+from anaphora.rules.facts.support import first_person, weigh
+from anaphora.rules.facts.weighed import Source, Weighed
+from anaphora.rules.facts.words import content_key, core, numbers
 
 #: whose own words are believed
 _BELIEVED: Final = (Trust.OWNER_SAID, Trust.OWNER_CONFIRMED)
 #: characters around the quote that are looked at
-_WINDOW: Final = 12_000
+_WINDOW: Final = 6_000
+#: characters of a quote, and how often it is looked for
+_LONGEST_QUOTE: Final = 2_000
+_MOST_PLACES: Final = 10
 #: messages before and after that may hold a name or a noun
 _NEIGHBOURS: Final = 5
 #: how much of a statement must have been said
@@ -30,7 +36,8 @@ _ENOUGH: Final = 0.4
 #: telling words of it that were not said, if as many others were said in their place
 _MOST_UNSAID: Final = 2
 _YES: Final = re.compile(
-    r"^\W*(?:(?:haha|lol|ha|oh|well|um|hm+|ah)\W+)*(?:yes|yep|yeah|yup|yea|ya|right|exactly|correct|true|sure|indeed|absolutely|definitely|of course|that's right|both|ja|genau|oui|sí|si|sim"
+    r"^\W*(?:(?:haha|lol|ha|oh|well|um|hm+|ah)\W+)*(?:yes|yep|yeah|yup|yea|ya|right|exactly|correct|true|sure"
+    r"|indeed|absolutely|definitely|of course|that's right|both|ja|genau|oui|sí|si|sim"
     r"|exact(?:ement)?|stimmt|richtig|da)\b|^\W*(?:对|是的?|嗯|没错|はい)",
     re.IGNORECASE,
 )
@@ -157,7 +164,9 @@ def _locate(case: _Case) -> None:
     """Find the quote outside of what is pasted, quoted or made up."""
     case.text = plain(case.message.content)
     refused: _Refused | None = None
-    for start, stop in places(case.candidate.quote, case.text):
+    if len(case.candidate.quote) > _LONGEST_QUOTE:
+        raise _Refused("the quote is too long")
+    for start, stop in islice(places(case.candidate.quote, case.text), _MOST_PLACES):
         reason = _foreign(case, start, stop)
         if reason is None:
             case.start, case.stop = start, stop
@@ -204,6 +213,8 @@ def _check_support(case: _Case) -> set[int]:
     sources = list(_sources(case))
     content = plain(first_person(plain(case.candidate.content), case.speaker and plain(case.speaker)))
     free = _free(case)
+    if case.instruction and contents.once(sources[0].text):
+        raise _Refused("asked for only this time")
     weighed = weigh(content, sources, free=free, instruction=case.instruction)
     if weighed.conflicts:
         raise _Refused(weighed.conflicts[0])
@@ -262,12 +273,16 @@ def _asked(case: _Case, item: Message) -> Iterator[Source]:
     if "?" not in text and "？" not in text and not yes:
         return
     words = _chosen(parse(text), {word.stem for word in parse(case.text)})
+    if not yes and numbers(case.text[:_WINDOW]):
+        # the number of the answer counts, not the one of the question
+        words = [word for word in words if not numbers(word.low)]
+        text = " ".join(word.low for word in words)
     for word in words:
         if word.mood in {Mood.QUESTION, Mood.CONDITION, Mood.MAYBE, Mood.WISH}:
             word.mood = Mood.FACT
         word.negative = word.negative != no
         word.whom = frozenset()
-        word.who = type(word.who).OPEN
+        word.who = Who.OPEN
     yield Source(words, text, 3, item.seq)
 
 

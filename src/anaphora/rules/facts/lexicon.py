@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from anaphora.rules.facts.meanings import by_topic
 from anaphora.rules.facts.stems import split, stem
 
 
@@ -20,21 +21,26 @@ KIN: Final = stems(
     "fiance fiancé fiancee fiancée ex son daughter child kid baby toddler friend bestie buddy mate roommate flatmate "
     "housemate cousin aunt auntie uncle nephew niece grandma grandpa grandparent grandchild grandson granddaughter "
     "stepmother stepmom stepfather stepdad stepson stepdaughter stepsister stepbrother godson goddaughter godmother "
-    "godfather in-law mother-in-law father-in-law sister-in-law brother-in-law dog puppy pup cat kitten pet horse pony "
+    "godfather in-law mother-in-law father-in-law sister-in-law brother-in-law dog puppy pup cat kitten pet horse "
+    "pony "
     "parrot rabbit bunny hamster budgie turtle tortoise goldfish mare foal stallion "
     "hermano hermana madre padre hijo hija esposa esposo marido mujer novio novia amigo amiga abuelo abuela perro "
     "gato bruder schwester mutter vater sohn tochter frau mann freund freundin oma opa hund katze tante onkel "
     "frère soeur sœur mère père fils fille femme copain copine ami amie chien oncle grand-mère grand-père "
-    "irmão irmã mãe pai filho filha namorado namorada avó avô cachorro fratello sorella figlio figlia moglie fidanzato "
+    "irmão irmã mãe pai filho filha namorado namorada avó avô cachorro fratello sorella figlio figlia moglie "
+    "fidanzato "
     "fidanzata amico amica nonno nonna gatto"
 )
 #: other people whom one speaks of
 ROLES: Final = frozenset(
     split(
-        "boy girl guy man woman lady colleague coworker co-worker boss manager supervisor mentor assistant intern client "
-        "customer neighbour neighbor landlord landlady tenant tenants neighbours neighbors teacher professor tutor coach "
+        "boy girl guy man woman lady colleague coworker co-worker boss manager supervisor mentor assistant intern "
+        "client "
+        "customer neighbour neighbor landlord landlady tenant tenants neighbours neighbors teacher professor tutor "
+        "coach "
         "trainer doctor doc dentist therapist lawyer accountant student classmate teammate nurse vet patient guest "
-        "passenger driver singer actor actress author character president king queen captain chef waiter owner director "
+        "passenger driver singer actor actress author character president king queen captain chef waiter owner "
+        "director "
         "colleagues bosses clients customers students patients guests caretaker plumber electrician priest mayor"
     )
 )
@@ -59,22 +65,39 @@ IMPERSONAL: Final = frozenset(split("it it's its this that's that there there's 
 #: after these a new subject may stand without a comma
 REPORTS: Final = frozenset(
     split(
-        "think thinks thought know knows knew say says said believe believes hope hopes guess guesses wish wishes tell "
-        "tells told claim claims claimed mean means suppose assume assumed swear swears bet heard hear feel feels sure "
-        "glad happy realise realised realize realized mentioned figured noticed learned that because when while since "
+        "think thinks thought know knows knew say says said believe believes hope hopes guess guesses wish wishes "
+        "tell "
+        "tells told claim claims claimed mean means suppose assume assumed swear swears bet heard hear feel feels "
+        "sure "
+        "glad happy realise realised realize realized mentioned figured noticed learned that because when while "
+        "since "
         "if and but so or where whether until before after though although unless once as than whereas"
     )
 )
 #: what is there after a comma or "and" without a subject of its own, and begins a new statement
 VERBS: Final = stems(
-    "be have do go like love enjoy adore hate dislike prefer want need live work study play own buy move start begin stop "
-    "quit eat drink cook bake read write run swim walk hike cycle ride drive travel visit speak learn teach make build "
-    "sleep wake get take use keep wear collect watch listen hope plan think know feel call name join leave grow raise "
+    "be have do go like love enjoy adore hate dislike prefer want need live work study play own buy move start "
+    "begin stop "
+    "quit eat drink cook bake read write run swim walk hike cycle ride drive travel visit speak learn teach make "
+    "build "
+    "sleep wake get take use keep wear collect watch listen hope plan think know feel call name join leave grow "
+    "raise "
+    "break cut burn lose find win spend pay finish graduate study carry cook clean fix host manage lead serve hire "
+    "fire quit "
+    "sell send give take bring come return retire open close publish record perform coach mentor supervise design "
+    "develop "
+    "test deploy ship earn owe invest save donate celebrate observe pray fast attend enrol pass fail apply accept "
+    "refuse "
+    "prefer enjoy miss fear suffer recover heal injure sprain tear twist catch hunt fish sail row climb ski skate "
+    "surf dive "
+    "knit sew weave carve brew roast grill garden plant water harvest feed breed foster rescue own lease renovate "
+    "paint "
     "marry adopt train practise practice paint draw sing dance volunteer avoid follow meet see help sell rent"
 )
 #: they need no support: they hold a statement together, or say what sort of thing is spoken of
 FREE: Final = stems(
-    "user speaker person name named called call known be have has having had do does own owns get got goes go going be "
+    "user speaker person name named called call known be have has having had do does own owns get got goes go "
+    "going be "
     "currently now present presently still also usually really very lot bit much many several some various certain "
     "kind type sort something anything thing things one ones way time times day days year years "
     "works work working job profession occupation career employed "
@@ -83,25 +106,39 @@ FREE: Final = stems(
     "dislikes hates stand cannot can't unable avoids "
     "wants want plans planning plan intends hopes wishes would like considering thinking aims goal looking "
     "recently new newly just old aged age named located owner make makes made take takes "
-    "pet pets animal food drink beverage sport language instrument city town country place member family relationship "
+    "pet pets animal food drink beverage sport language instrument city town country place member family "
+    "relationship "
     "refers referred identifies describes considers feels finds regularly often frequently every each daily "
     "already ago since former formerly previously past no used anymore never not doesn't isn't stopped quit gave "
     "give up upcoming future soon own any else including include both together along away by with as user's "
+    "le la les el los las lo un une una der die das den dem des ein eine einen einer ist sind es est sont il elle "
+    "sie er hat tiene gusta gustan mag aime "
+    "gosta piace encanta lebt wohnt arbeitet vive trabaja travaille habite heißt llama appelle l'a a-t "
+    "unit system option setting version format mode service area field industry sector department brand model "
     "please always only use answer answers reply replies respond response responses assistant wants "
     "specific specifically particular general generally main mainly mostly primary"
 )
 
+#: part of the name of a place, whether it is said or not
+GENERIC_NAMES: Final = stems(
+    "eur usd gbp chf dr mr mrs ms sea ocean river lake mountain mountains island islands city university company "
+    "coast park street"
+)
+
 _SAME: Final = (
-    "wife spouse|husband spouse|married marry wife husband wed spouse|girlfriend gf|boyfriend bf|fiance fiancé fiancee "
+    "wife spouse|husband spouse|married marry wife husband wed spouse|girlfriend gf|boyfriend bf|fiance fiancé "
+    "fiancee "
     "fiancée engaged engagement|friend buddy pal mate bestie|roommate flatmate housemate|colleague coworker teammate"
     "|boss manager supervisor|dog puppy pup doggo|cat kitten kitty|kid child|baby newborn|photo photograph picture"
     "|car vehicle|job work employment position role gig|company firm employer startup|move relocate|begin start"
     "|buy purchase get|physician doctor|attorney lawyer|run jog|gym workout exercise train|bicycle bike cycle cycling"
     "|film movie cinema|tv television show series|university college campus school|apartment flat|house home place"
-    "|travel trip journey visit vacation tour|go travel visit attend|learn study|teach teacher lesson|cook kitchen recipe"
-    "|spicy hot spice|vegan plant-based|allergic allergy anaphylactic anaphylaxis|allergic react reaction hives epipen"
+    "|travel trip journey visit vacation tour|go travel visit attend|learn study|teach teacher lesson|cook kitchen "
+    "recipe"
+    "|spicy hot spice|vegan plant-based|allergic allergy anaphylactic anaphylaxis|allergic react reaction hives "
+    "epipen"
     "|intolerant intolerance|wake up rise alarm|sleep bed asleep|big large huge|small little tiny"
-    "|scared afraid fear phobia terrified|sick ill illness|anxious anxiety nervous|happy glad|child son daughter kid"
+    "|scared afraid fear phobia terrified|sick ill illness|anxious anxiety nervous|happy glad"
     "|graduate degree diploma|born birth birthday bday|die death dead pass deceased|sport sporty|sea ocean beach"
     "|mountain hike trail|music song band|game gaming gamer|read book reader|paint painting|garden gardening plant"
     "|speak language fluent bilingual native|short brief concise|long detailed lengthy|formal polite|bullet list"
@@ -110,33 +147,48 @@ _SAME: Final = (
     "|german germany deutsch|french france français|spanish spain español|dutch netherlands holland|polish poland"
     "|swiss switzerland|danish denmark|swedish sweden|greek greece|turkish turkey|irish ireland|welsh wales"
     "|vacation holiday leave|quit resign leave|retire retired|commute drive train bus|instead rather|daily day every"
-    "|weekly week|evening night|night nightly|weekend saturday sunday|morning breakfast|lunch noon|dinner supper evening"
-    "|alcohol drink beer wine booze|coffee espresso caffeine latte cappuccino|meat beef chicken pork|dairy milk lactose"
+    "|weekly week|evening night|night nightly|weekend saturday sunday|morning breakfast|lunch noon|dinner supper "
+    "evening"
+    "|alcohol drink beer wine booze|coffee espresso caffeine latte cappuccino|meat beef chicken pork|dairy milk "
+    "lactose"
     "|nut peanut|shellfish shrimp prawn|seafood fish|veggie vegetarian|vegetable veggies|gluten wheat celiac coeliac"
-    "|diabetes diabetic|asthma asthmatic|migraine headache|injure injury hurt broke|surgery operation|pregnant pregnancy "
-    "expecting due|divorced divorce ex separated|widowed widow widower|smoke smoking cigarette|jogging run|guitar guitarist"
-    "|piano pianist|violin violinist|drum drummer|photographer photography photo|artist art|novel book|author write book"
-    "|mom mother mum|dad father|parents mom dad mother father|grandparents grandma grandpa|sibling brother sister"
+    "|diabetes diabetic|asthma asthmatic|migraine headache|injure injury hurt broke|surgery operation|pregnant "
+    "pregnancy "
+    "expecting due|divorced divorce ex separated|widowed widow widower|smoke smoking cigarette|jogging run|guitar "
+    "guitarist"
+    "|piano pianist|violin violinist|drum drummer|photographer photography photo|artist art|novel book|author "
+    "write book"
+    "|mom mother mum|dad father"
     "|twins twin|adopt rescue shelter|company business|own business founder founded startup entrepreneur"
-    "|freelance freelancer self-employed contractor|remote remotely home|nights night|dark mode|temperature heat cold"
+    "|freelance freelancer self-employed contractor|remote remotely home|nights night|dark mode|temperature heat"
     "|first-time first|time zone timezone|marathon race|bake baking|tea chai|relax unwind|stress stressed overwhelm"
-    "|team club squad|fan support supporter follow root|religious faith church|muslim islam halal|jewish kosher judaism"
+    "|team club squad|fan support supporter follow root|religious faith church|muslim islam halal|jewish kosher "
+    "judaism"
     "|christian church|laptop computer pc|phone mobile cell|email mail|contact reach|tall height|weigh weight"
-    "|salary pay earn income|budget spend|mortgage house loan|address live street|metric celsius kilometres|call name nickname"
-    "|anniversary wedding married|birthday turn|oldest eldest|older elder|younger little|responsible handle|lead leader manage"
-    "|volunteer volunteering charity|collect collection|colour color|ring wake|climb climbing bouldering|swim swimming pool"
+    "|salary pay earn income|budget spend|mortgage house loan|address live street|metric celsius kilometres|call "
+    "name nickname"
+    "|anniversary wedding married|birthday turn|oldest eldest|older elder|younger little|responsible handle|lead "
+    "leader manage"
+    "|volunteer volunteering charity|collect collection|colour color|ring wake|climb climbing bouldering|swim "
+    "swimming pool"
     "|fall autumn|holiday christmas|take medication|medication medicine pill tablet meds|vision glasses eyesight"
 )
 _BROADER: Final = (
-    "parent: mother father mom dad twin kid child son daughter|child: son daughter kid baby toddler twin boy girl youngest oldest eldest school daycare nursery kindergarten highchair|kid: school daycare nursery kindergarten highchair|baby: month tooth diaper|sibling: brother sister twin"
-    "|partner: wife husband girlfriend boyfriend fiance spouse|spouse: wife husband|pet: dog cat rabbit hamster parrot "
+    "parent: mother father mom dad twin kid child son daughter|child: son daughter kid baby toddler twin boy girl "
+    "youngest oldest eldest school daycare nursery kindergarten highchair|kid: school daycare nursery kindergarten "
+    "highchair|baby: month tooth diaper|sibling: brother sister twin"
+    "|partner: wife husband girlfriend boyfriend fiance spouse|spouse: wife husband|pet: dog cat rabbit hamster "
+    "parrot "
     "horse kitten puppy turtle bird fish|animal: dog cat horse|relative: cousin aunt uncle niece nephew"
     "|medical: doctor hospital nurse|vehicle: car bike motorcycle truck van|stringed: guitar violin cello"
     "|exercise: run gym swim yoga jog lift workout walk cycle|europe: france germany spain italy portugal"
-    "|degree: bachelor master phd msc bsc mba|student: study university college school degree major semester freshman "
+    "|degree: bachelor master phd msc bsc mba|student: study university college school degree major semester "
+    "freshman "
     "sophomore|employee: work job|married: wife husband|brother: twin|sister: twin|person: guy man woman"
-    "|rescue: shelter adopt|surname: name last|breed: labrador poodle beagle|drive: car|car: tesla toyota honda ford bmw "
-    "volkswagen audi|programming: python java rust javascript|language: french spanish german italian english japanese "
+    "|rescue: shelter adopt|surname: name last|breed: labrador poodle beagle|drive: car|car: tesla toyota honda "
+    "ford bmw "
+    "volkswagen audi|programming: python java rust javascript|language: french spanish german italian english "
+    "japanese "
     "portuguese mandarin|reside: live|relocate: move|wedding: married marry|engaged: propose proposed fiance"
     "|expecting: pregnant due|divorced: ex|runner: run marathon|cyclist: cycle bike|swimmer: swim"
     "|weekly: week monday tuesday wednesday thursday friday saturday sunday|breakfast: morning|fitness: gym workout"
@@ -152,6 +204,8 @@ def _table() -> Mapping[str, frozenset[str]]:
     for line in _BROADER.split("|"):
         broad, _, narrow = line.partition(": ")
         found.setdefault(stem(broad), set()).update(stems(narrow))
+    for word, evidence in by_topic().items():
+        found.setdefault(word, set()).update(evidence)
     return {word: frozenset(others) for word, others in found.items()}
 
 
@@ -161,20 +215,34 @@ MEANS: Final = _table()
 
 #: they tell how, or how much, and hold a sentence together: half as telling as others
 SOFT: Final = stems(
-    "accept achieve act add adopt affect aim allow approximately around arrange arrive ask attend attempt automatic automatically basis bad beat become "
-    "believe belong better big bring build busy care carry case cause celebrate certain chance change check choose close collection common commit complete completed "
-    "concern condition connect constant consume contain continue cope create current cut daily deal decide deeply develop difficult do done drive drove during earn easy "
-    "effect elect else end engage entire establish event eventually exclusively exist expect experience extensive face fact fail far finish fit fix "
-    "follow fresh full gain gather general grow half handle hand happen hard head heavy help high hold host household huge immediate impair impaired improve "
-    "include increase involve issue item journey keep kind lack large last late later lead left less level life limit limited long look lose lost low maintain "
-    "major manage match matter mean method middle mind modern month multiple near nearly nearby need next night normal note number observe occasion occasional often open "
-    "operate order original outside own paid part participate particular pass pay people per perform period plan point poor popular possess possible practice prepare "
-    "present previous problem process produce project proper provide put quick quiet rate reach react ready real reason receive recent reduce refuse regard regular "
-    "relate remain remember repeat report require rest result return routine run save schedule section see seem send separate serious serve service session set several "
-    "share shift short show sick sickness side similar simple sit situation size skill slow small social solely solve source spend stage stand start state stay step stop strict "
-    "strong stuff style suffer suitable support switch symptom system task teach tend term throughout tolerate total touch travel treat trouble try turn type typical undergo unable "
-    "upset usual value variety view visit wait walk warm way weak week weekly whole wide work world worry year yearly young attend attends attending "
-    "himself herself themselves based converted describes mostly mainly roughly nearly almost whenever whereas wherever together alone solo overall"
+    "accept achieve act add adopt affect aim allow approximately around arrange arrive ask attend attempt "
+    "automatic automatically basis bad beat become "
+    "believe belong better big bring build busy care carry case cause celebrate certain chance change check choose "
+    "close collection common commit complete completed "
+    "concern condition connect constant consume contain continue cope create current cut daily deal decide deeply "
+    "develop difficult do done drive drove during earn easy "
+    "effect elect else end engage entire establish event eventually exclusively exist expect experience extensive "
+    "face fact fail far finish fit fix "
+    "follow fresh full gain gather general grow half handle hand happen hard head heavy help high hold host "
+    "household huge immediate impair impaired improve "
+    "include increase involve issue item journey keep kind lack large last late later lead left less level life "
+    "limit limited long look lose lost low maintain "
+    "major manage match matter mean method middle mind modern month multiple near nearly nearby need next night "
+    "normal note number observe occasion occasional often open "
+    "operate order original outside own paid part participate particular pass pay people per perform period plan "
+    "point poor popular possess possible practice prepare "
+    "present previous problem process produce project proper provide put quick quiet rate reach react ready real "
+    "reason receive recent reduce refuse regard regular "
+    "relate remain remember repeat report require rest result return routine run save schedule section see seem "
+    "send separate serious serve service session set several "
+    "share shift short show sick sickness side similar simple sit situation size skill slow small social solely "
+    "solve source spend stage stand start state stay step stop strict "
+    "strong stuff style suffer suitable support switch symptom system task teach tend term throughout tolerate "
+    "total touch travel treat trouble try turn type typical undergo unable "
+    "upset usual value variety view visit wait walk warm way weak week weekly whole wide work world worry year "
+    "yearly young attend attends attending "
+    "spell spelled eat drink wear watch use himself herself themselves based converted describes mostly mainly "
+    "roughly nearly almost whenever whereas wherever together alone solo overall"
 )
 #: what one is when one does not: "vegetarian" for "no meat"
 INVERSE: Final = {
@@ -199,44 +267,55 @@ INVERSE: Final = {
 }
 
 
-_RIVALS: Final = (
-    "violin viola cello guitar bass piano drum flute clarinet saxophone trumpet trombone harp accordion ukulele banjo oboe",
-    "football soccer tennis basketball volleyball handball rugby cricket hockey golf baseball badminton squash",
-    "french spanish german italian portuguese dutch mandarin cantonese japanese korean arabic russian polish turkish hindi swedish danish norwegian finnish greek hebrew",
-    "tea coffee beer wine whisky vodka juice water milk cocoa",
-    "beef pork chicken lamb turkey fish",
-    "vegan vegetarian pescatarian keto paleo omnivore",
-    "red blue green yellow orange purple pink black white brown grey",
-    "spring summer autumn winter",
-    "morning afternoon evening night",
-    "left right",
-    "north south east west",
-    "daily weekly monthly yearly",
-    "bus train car tram bike boat plane ferry metro",
-    "husband wife girlfriend boyfriend",
-    "brother sister",
-    "son daughter",
-    "mother father",
-    "aunt uncle",
-    "niece nephew",
-    "grandma grandpa",
-    "dog cat rabbit hamster parrot horse",
-    "oldest youngest",
-    "older younger",
-    "physics chemistry biology mathematics history geography economics law medicine",
-    "christian muslim jewish hindu buddhist atheist",
-    "peanut almond cashew walnut hazelnut pistachio",
-    "single married divorced engaged widowed",
-    "bachelor master phd",
-    "buy rent sell",
-    "hot cold",
-    "tall short",
-    "before after",
-    "knee hip shoulder ankle wrist elbow back neck",
-    "doctor nurse dentist lawyer teacher engineer architect accountant plumber electrician carpenter programmer designer chef pilot",
-)
+_RIVALS: Final = """
+violin viola cello guitar bass piano drum flute clarinet saxophone trumpet trombone harp accordion ukulele banjo oboe
+football soccer tennis basketball volleyball handball rugby cricket hockey golf baseball badminton squash
+french spanish german italian portuguese dutch mandarin cantonese japanese korean arabic russian polish turkish hindi
+french spanish german italian portuguese english swedish danish norwegian finnish greek hebrew
+tea coffee beer wine whisky vodka juice water milk cocoa
+beef pork chicken lamb turkey fish
+vegan vegetarian pescatarian keto paleo omnivore
+red blue green yellow orange purple pink black white brown grey
+spring summer autumn winter
+left right
+north south east west
+daily weekly monthly yearly
+bus train car tram bike boat plane ferry metro
+husband wife girlfriend boyfriend
+brother sister
+son daughter
+mother father
+aunt uncle
+niece nephew
+grandma grandpa
+dog cat rabbit hamster parrot horse
+oldest youngest
+older younger
+physics chemistry biology mathematics history geography economics law medicine
+christian muslim jewish hindu buddhist atheist
+peanut almond cashew walnut hazelnut pistachio
+single married divorced engaged widowed
+bachelor master phd
+buy rent sell
+hot cold
+tall short
+knee hip shoulder ankle wrist elbow back neck
+doctor nurse dentist lawyer teacher engineer architect accountant plumber electrician carpenter programmer chef pilot
+""".strip()
 #: of one kind, and not the same: who said the one did not say the other
-RIVALS: Final = tuple(stems(group) for group in _RIVALS)
+RIVALS: Final = tuple(stems(group) for group in _RIVALS.splitlines())
+
+
+#: they are written like names, and tell of what kind a thing is: "Swedish kronor"
+NATIONS: Final = stems(
+    "french spanish german italian portuguese english british scottish welsh irish dutch belgian "
+    "swiss austrian swedish "
+    "danish norwegian finnish icelandic polish czech slovak hungarian romanian bulgarian greek "
+    "turkish russian ukrainian "
+    "serbian croatian chinese japanese korean vietnamese thai indian pakistani bengali persian iranian arabic egyptian "
+    "moroccan israeli hebrew nigerian kenyan ethiopian african american canadian mexican brazilian argentinian chilean "
+    "colombian cuban australian european asian latin"
+)
 
 
 def supported(word: str, source: Iterable[str]) -> bool:

@@ -27,97 +27,119 @@ class Mood(IntEnum):
     UNREAL = 6
 
 
+def _any(*patterns: str) -> str:
+    return "|".join(patterns)
+
+
 _D: Final = r"\w{1,6}'d"
 _NT: Final = r"(?:\w{2,6}n't|cannot|not|never|\w{2,4}nt)"
 _NEXT: Final = (
-    r"next (?:week|weekend|month|year|spring|summer|autumn|fall|winter|term|semester|monday|tuesday|wednesday|thursday"
+    r"next (?:week|weekend|month|year|spring|summer|autumn|fall|winter|term|semester|monday|tuesday|wednesday"
+    r"|thursday"
     r"|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october|november|december)"
 )
 
 #: first the sayings that look like a "no" or a wish and are none
-_AS_IT_IS: Final = "|".join(
-    (
-        r"not an? (?:day|week|morning|night|weekend|month) (?:goes|passes)(?: by)? without|not that (?:i|we) (?:don't|do not)|\w{2,6}n't just|not only|not just|no doubt|no problem|no worries|never mind|nevermind|nothing beats|nothing like|why not|not bad",
-        rf"{_NT} (?:wait\b|get enough|help\b|go wrong|live without|do without|function without|believe|beat|mind|miss|skip)",
-        rf"{_NT} start (?:my|the|a) (?:day|morning) without|{_NT} without|{_NT} (?:be )?(?:happier|better|prouder|more)",
-        r"(?:rarely|seldom|hardly ever) (?:miss|skip)|not to mention|no matter|don't get me wrong|no kidding|no joke",
-        r"(?:\w{1,6}'m|am|is|are|\w{2,6}'re|was|get|got|getting|be) (?:so |pretty |quite |very )?used to",
-        rf"would rather|{_D} rather|{_D} say|would say|{_D} never|would never|would prefer|{_D} prefer|would recommend",
-        rf"{_D} appreciate|{_D} be (?:great|grateful|nice) if you|would be (?:great|grateful|nice) if you|{_D} describe",
-        r"if you (?:must|want|need|can|could|don't mind|would|ask)|as if|even if|if (?:that|it) (?:helps|matters)",
-        r"(?:want|like|need|love) you to|wants? to (?:know|ask|say|tell|mention|add|let you know|thank)",
-        r"wanted to (?:say|tell|mention|ask|let you)|i think|want(?:ed)? (?:your|some) (?:help|advice)",
-        r"hope (?:you|that helps|this helps|all)|stopped by|guess what|if i'm honest|wish me luck|i must say",
-        r"(?:don't|do not|can't|never) forget|no idea|don't know (?:why|how|what|if)|hope so|no thanks|not gonna lie",
-        r"not sure if i(?:'ve)? (?:told|mentioned|said)|if i (?:haven't|didn't) (?:say|said|tell|told|mention|mentioned)",
-        r"may i|might i|no,? but|don't think i(?:'ve)? (?:told|mentioned|said)|have i (?:told|mentioned)|did i (?:tell|mention)",
-        r"not (?:really )?sure (?:what|how|where|when|why|which)|no one but|nobody but|no rush|no offen[cs]e|don't worry",
-        r"(?:couldn't|can't) care less|if (?:at all )?possible|if i remember|if i recall|what if not|no way",
-    )
+_AS_IT_IS: Final = _any(
+    r"not an? (?:day|week|morning|night|weekend|month) (?:goes|passes)(?: by)? without|not that (?:i|we)"
+    r" (?:don't|do not)|\w{2,6}n't just|not only|not just|no doubt|no problem|no worries|never mind|nevermind"
+    r"|nothing beats|nothing like|why not|not bad",
+    rf"{_NT} (?:wait\b|get enough|help\b|go wrong|live without|do without|function without|believe|beat|mind"
+    rf"|miss|skip)",
+    rf"{_NT} start (?:my|the|a) (?:day|morning) without|{_NT} without|{_NT} (?:be )?(?:happier|better|prouder"
+    rf"|more)",
+    r"(?:rarely|seldom|hardly ever) (?:miss|skip)|not to mention|no matter|don't get me wrong|no kidding|no joke",
+    r"(?:\w{1,6}'m|am|is|are|\w{2,6}'re|was|get|got|getting|be) (?:so |pretty |quite |very )?used to",
+    rf"would rather|{_D} rather|{_D} say|would say|{_D} never|would never|would prefer|{_D} prefer|would"
+    rf" recommend",
+    rf"{_D} appreciate|{_D} be (?:great|grateful|nice) if you|would be (?:great|grateful|nice) if you|{_D}"
+    rf" describe",
+    r"if you (?:must|want|need|can|could|don't mind|would|ask)|as if|even if|if (?:that|it) (?:helps|matters)",
+    r"(?:want|like|need|love) you to|wants? to (?:know|ask|say|tell|mention|add|let you know|thank)",
+    r"wanted to (?:say|tell|mention|ask|let you)|i think|want(?:ed)? (?:your|some) (?:help|advice)",
+    r"hope (?:you|that helps|this helps|all)|stopped by|guess what|if i'm honest|wish me luck|i must say",
+    r"(?:don't|do not|can't|never) forget|no idea|don't know (?:why|how|what|if)|hope so|no thanks|not gonna lie",
+    r"not sure if i(?:'ve)? (?:told|mentioned|said)|if i (?:haven't|didn't) (?:say|said|tell|told|mention"
+    r"|mentioned)",
+    r"may i|might i|no,? but|don't think i(?:'ve)? (?:told|mentioned|said)|have i (?:told|mentioned)|did i"
+    r" (?:tell|mention)",
+    r"not (?:really )?sure (?:what|how|where|when|why|which)|no one but|nobody but|no rush|no offen[cs]e|don't"
+    r" worry",
+    r"(?:couldn't|can't) care less|if (?:at all )?possible|if i remember|if i recall|what if not|no way",
 )
-_OVER: Final = "|".join(
-    (
-        r"(?:scratch|forget|ignore|disregard) what i (?:said|told you) about|not true that|moved (?:\w+ ){0,3}out of",
-        rf"no longer|{_NT} [^,.;!?]{{0,40}}\bany ?more|{_NT} [^,.;!?]{{0,40}}\bany longer|used to|stopped|quit|gave up|given up",
-        r"giving up|got rid of|grew out of|former|formerly|previously|back when|ex-\w+|sold|broke up|split up|dumped|outgrew",
-        r"left (?:him|her|me|us|them)|passed away|died|resigned|retired from|dropped out|laid off|got fired|was fired|moved away from|moved out of",
-        r"cancell?ed|until recently|until last \w+|left (?:my|the|that|his|her|their) (?:job|company|firm|position|role|team)",
-        r"nicht mehr|früher|ehemal\w+|ya no|antes|solía|ne [^,.;!?]{1,30} plus|n'[^,.;!?]{1,30} plus|autrefois|já não|non [^,.;!?]{1,20} più",
-    )
+_OVER: Final = _any(
+    r"(?:scratch|forget|ignore|disregard) what i (?:said|told you) about|not true that",
+    rf"no longer|{_NT} [^,.;!?]{{0,40}}\bany ?more|{_NT} [^,.;!?]{{0,40}}\bany longer|used to|stopped|quit"
+    rf"|gave up|given up",
+    r"giving up|got rid of|grew out of|former|formerly|previously|back when|ex-\w+|outgrew|until recently"
+    r"|until last \w+",
+    r"nicht mehr|früher|ehemal\w+|ya no|antes|solía|ne [^,.;!?]{1,30} plus|n'[^,.;!?]{1,30} plus|autrefois|já"
+    r" não",
+    r"non [^,.;!?]{1,20} più",
 )
-_NO: Final = "|".join(
-    (
-        r"not|no|never|none|nobody|nothing|neither|nor|cannot|cant|dont|doesnt|didnt|isnt|wasnt|wont|arent|havent|hasnt",
-        r"aint|hardly|barely|rarely|seldom|\w{2,6}n't|hates?|hated|hating|dislikes?|disliked|detests?|loathes?|despises?",
-        r"avoids?|avoiding|avoided|sick of|tired of|fed up with|anything but|overrated|disgusting|lacks?|refuses?|refused",
-        r"stop(?= \w+ing)|fail(?:s|ed)?|skips?|skipping|turned down",
-        r"nicht|kein|keine|keinen|keiner|keinem|keinerlei|nie|niemals|nunca|jamás|tampoco|não|nem|ne|n'\w+|jamais|aucune?",
-        r"non|nessun\w*|mai|niet|geen|nooit|ikke|aldrig|inte|не|нет|никогда|değil|yok|odio|hasse|déteste|detesto|odeio",
-    )
+#: what came to an end with them is over, and that it did is a fact
+_GONE: Final = _any(
+    r"moved (?:\w+ ){0,3}out of|moved away from|sold|broke up|split up|dumped|left (?:him|her|me|us|them)"
+    r"|passed away|died",
+    r"resigned|retired from|dropped out|laid off|got fired|was fired|cancell?ed",
+    r"left (?:my|the|that|his|her|their) (?:job|company|firm|position|role|team)",
 )
-_FLIP: Final = "|".join(
-    (
-        r"rather than|instead of|without|except(?: for)?|excluding|as opposed to|statt|anstatt|ohne|sin|sans|sem|senza",
-        r"without me|w/o",
-    )
+_NO: Final = _any(
+    r"not|no|never|none|nobody|nothing|neither|nor|cannot|cant|dont|doesnt|didnt|isnt|wasnt|wont|arent|havent"
+    r"|hasnt",
+    r"aint|hardly|barely|rarely|seldom|\w{2,6}n't|hates?|hated|hating|dislikes?|disliked|detests?|loathes?"
+    r"|despises?",
+    r"avoids?|avoiding|avoided|sick of|tired of|fed up with|anything but|overrated|disgusting|lacks?|refuses?"
+    r"|refused",
+    r"stop(?= \w+ing)|fail(?:s|ed)?|skips?|skipping|turned down",
+    r"nicht|kein|keine|keinen|keiner|keinem|keinerlei|nie|niemals|nunca|jamás|tampoco|não|nem|ne|n'\w+|jamais"
+    r"|aucune?",
+    r"non|nessun\w*|mai|niet|geen|nooit|ikke|aldrig|inte|не|нет|никогда|değil|yok|odio|hasse|déteste|detesto"
+    r"|odeio",
 )
-_LEAVING: Final = "|".join(
-    (
-        r"(?:took over|taken over|inherited|moved|relocated|migrated|migrating|transitioned|switched|changed|moving|transferred) (?:\w+ )?(?:from|out of)",
-    )
+_FLIP: Final = _any(
+    r"rather than|instead of|without|except(?: for)?|excluding|as opposed to|statt|anstatt|ohne|sin|sans|sem"
+    r"|senza",
+    r"without me|w/o",
+)
+_LEAVING: Final = _any(
+    r"(?:took over|taken over|inherited|moved|relocated|migrated|migrating|transitioned|switched|changed"
+    r"|moving|transferred) (?:\w+ )?(?:from|out of)",
 )
 _VERSUS: Final = r"(?:over|than|to|compared to|als|que)(?! (?:all|any|every|other|the other|everything|anything))"
-_MAYBE: Final = "|".join(
-    (
-        r"doubt|doubts|unlikely|doubtful|might|maybe|perhaps|possibly|could be|thinking (?:of|about)|considers?|considering|not sure|unsure|wondering",
-        r"tempted|toying with|undecided|on the fence|debating|looking into|apparently|supposedly|allegedly|rumou?r\w*",
-        r"may (?=be|have|go|move|take|start|try|buy|get|need|switch|become|leave|join)|suspects?|i guess|not certain",
-        r"could (?=move|become|be|try|go)|vielleicht|möglicherweise|eventuell|peut-être|quizás?|tal vez|talvez|forse",
-    )
+_MAYBE: Final = _any(
+    r"doubt|doubts|unlikely|doubtful|might|maybe|perhaps|possibly|could be|thinking (?:of|about)|considers?"
+    r"|considering|not sure|unsure|wondering",
+    r"tempted|toying with|undecided|on the fence|debating|looking into|apparently|supposedly|allegedly"
+    r"|rumou?r\w*",
+    r"may (?=be|have|go|move|take|start|try|buy|get|need|switch|become|leave|join)|suspects?|i guess|not certain",
+    r"could (?=move|become|be|try|go)|vielleicht|möglicherweise|eventuell|peut-être|quizás?|tal vez|talvez|forse",
 )
-_WISH: Final = "|".join(
-    (
-        rf"wish|wishes|wished|wants?|wanted|wanna|(?:would|{_D}) (?:really |absolutely |so )?(?:love|like|kill)|hopes?|hoping",
-        r"hoped|dreams?(?= (?:of|about|is|was|job|house|home|car|trip|to))|dreaming|dreamed|someday|some day|one day|if only",
-        r"aspires?|aspiring|bucket list|would be (?:nice|great|cool|fun|amazing)|saving (?:up )?for|trying to|tried to",
-        r"appl(?:ied|ying) (?:for|to)|looking (?:for|to)|should|ought to|möchte|würde gern\w*|hoffe|wünsch\w*|voudrais",
-        r"aimerais|veux|j'espère|quisiera|quiero|me gustaría|ojalá|espero|queria|quero|gostaria|vorrei|voglio|spero",
-    )
+_WISH: Final = _any(
+    rf"wish|wishes|wished|wants?|wanted|wanna|(?:would|{_D}) (?:really |absolutely |so )?(?:love|like|kill)"
+    rf"|hopes?|hoping",
+    r"hoped|dreams?(?= (?:of|about|is|was|job|house|home|car|trip|to))|dreaming|dreamed|someday|some day|one"
+    r" day|if only",
+    r"aspires?|aspiring|bucket list|would be (?:nice|great|cool|fun|amazing)|saving (?:up )?for|trying to"
+    r"|tried to",
+    r"appl(?:ied|ying) (?:for|to)|looking (?:for|to|at)|shopping for|browsing|should|ought to|möchte|würde gern\w*"
+    r"|hoffe|wünsch\w*|voudrais",
+    r"aimerais|veux|j'espère|quisiera|quiero|me gustaría|ojalá|espero|queria|quero|gostaria|vorrei|voglio|spero",
 )
-_PLAN: Final = "|".join(
-    (
-        rf"will|\w+'ll|going to (?=[a-z]+)|gonna|plans?|planned|planning|intends?|intending|about to|{_NEXT}|tomorrow|soon",
-        r"getting married|expecting|having a baby",
-        r"(?:start|starts|starting|begin|begins|beginning) (?:[\w']+ ){0,5}?(?:on|in|next|this|tomorrow) ",
-        r"(?:\w{1,6}'m|am|is|are|\w{2,6}'re) (?:moving|starting|joining|leaving|flying|relocating|switching|retiring) ",
-    )
+_PLAN: Final = _any(
+    rf"will|\w+'ll|going to (?=[a-z]+)|gonna|plans?|planned|planning|intends?|intending|about to|{_NEXT}"
+    rf"|tomorrow|soon",
+    r"getting married|expecting|having a baby",
+    r"(?:start|starts|starting|begin|begins|beginning) (?:[\w']+ ){0,5}?(?:on|in|next|this|tomorrow) ",
+    r"(?:\w{1,6}'m|am|is|are|\w{2,6}'re) (?:moving|starting|joining|leaving|flying|relocating|switching"
+    r"|retiring) ",
 )
-_CONDITION: Final = "|".join(
-    (
-        r"if|unless|suppose|supposing|imagine|pretend|assuming|hypothetically|let's say|lets say|say i|in case|were i",
-        r"would have|not quite|basically|practically|virtually|might as well|what if|as though|in theory|had i|wenn ich|falls|würde|hätte|wäre|si yo|si tuviera",
-        r"si fuera|si j'\w+|si je|se eu|se io|serait|sería|imagina|stell dir",
-    )
+_CONDITION: Final = _any(
+    r"if|unless|suppose|supposing|imagine|pretend|assuming|hypothetically|let's say|lets say|say i|in case"
+    r"|were i",
+    r"would have|not quite|basically|practically|virtually|might as well|what if|as though|in theory|had i"
+    r"|wenn ich|falls|würde|hätte|wäre|si yo|si tuviera",
+    r"si fuera|si j'\w+|si je|se eu|se io|serait|sería|imagina|stell dir",
 )
 _UNREAL: Final = r"wish (?:i|we) (?:had|was|were|could|knew|lived|spoke|still|didn't)|almost|nearly|if only"
 _WOULD: Final = rf"would|{_D}|might have|wouldn't"
@@ -139,6 +161,7 @@ MARKERS: Final = re.compile(
             for name, pattern in (
                 ("as_it_is", _AS_IT_IS),
                 ("over", _OVER),
+                ("gone", _GONE),
                 ("unreal", _UNREAL),
                 ("maybe", _MAYBE),
                 ("wish", _WISH),
@@ -155,11 +178,24 @@ MARKERS: Final = re.compile(
     )
 )
 
+#: where it stands in a sentence does not matter: all of it is only wished for
+SOMEDAY: Final = re.compile(
+    r"\b(?:bucket list|someday|some day|one of these days|(?:flat|house|apartment|job|home)[ -]?hunting|if i could"
+    r"|would be (?:nice|great|cool|fun)|my dream)\b"
+)
+#: where it stands in a sentence does not matter either: it is still to come
+COMING: Final = re.compile(r"\b(?:due (?:in|on|next|any)|pregnant with)\b")
+#: what stands with them in a clause, before or after, did not come to be
+FAILED: Final = re.compile(
+    r"\b(?:turned (?:me|us|him|her|it|them) down|rejected (?:me|us)|fell through|didn't work out"
+    r"|(?:isn't|not) for me)\b"
+)
 _STATE: Final = re.compile(
     r"\b(?:was|were)\b(?! (?:just |recently |also |first |finally |then |only |originally |once )*"
     r"(?:born|\w+ed|\w+ing|told|given|made|able|taught|brought|sent|taken|chosen|hit|hurt|so |really ))"
     r"|\b(?:worked|lived|studied|resided|owned|smoked|dated)\b"
-    r"|\bhad (?!to\b|been|my |our |me |dinner|lunch|breakfast|coffee|surgery|an? (?:great|good|bad|long|baby|call|fight))"
+    r"|\bhad (?!to\b|been|my |our |me |dinner|lunch|breakfast|coffee|surgery|an? (?:great|good|bad|long|baby|call"
+    r"|fight))"
 )
 _STILL: Final = re.compile(r"\b(?:still|since|now|ever since|always|have|has|\w+'ve|for the (?:last|past))\b")
 

@@ -8,7 +8,9 @@ from typing import Final
 from uuid import UUID
 
 from anaphora.domain.facts import Fact, FactState
+from anaphora.rules.facts.clauses import parse
 from anaphora.rules.facts.slots import Slot, slot, whose
+from anaphora.rules.facts.stems import plain
 from anaphora.rules.facts.words import content_key, core, is_negative, names, numbers
 
 #: near duplicates: the share of their telling words that both have
@@ -87,6 +89,8 @@ class _Said:
     numbers: frozenset[str]
     names: frozenset[str]
     negative: bool
+    #: what is set against what is preferred
+    against: frozenset[str]
     slot: Slot | None
 
     @classmethod
@@ -99,12 +103,15 @@ class _Said:
             numbers=numbers(rest),
             names=names(f"- {rest[:1].lower()}{rest[1:]}"),
             negative=is_negative(rest),
+            against=frozenset(word.stem for word in parse(plain(rest)) if word.compared),
             slot=slot(content, speaker),
         )
 
     def repeats(self, other: _Said) -> bool:
         """Nearly the same words, and nothing of what makes another statement of them."""
         if (self.who, self.numbers, self.negative) != (other.who, other.numbers, other.negative):
+            return False
+        if self.against != other.against:
             return False
         if self.slot and other.slot and self.slot.name == other.slot.name:
             # "Lives in Lisbon" adds nothing to "Lives in Lisbon, Portugal"
@@ -115,7 +122,7 @@ class _Said:
         """Both cannot be true at the same time, or this one says more precisely what the other says."""
         if self.who != other.who:
             return False
-        if self.negative != other.negative:
+        if self.negative != other.negative or self.against != other.against:
             return self.numbers == other.numbers and _share(self.words, other.words) >= _SAME_TOPIC
         if self.slot and other.slot and self.slot.name == other.slot.name and not self.negative:
             return self.slot.value != other.slot.value

@@ -46,7 +46,7 @@ _SCALES: Final = {"hundred": 100, "thousand": 1_000, "grand": 1_000, "million": 
 _SUFFIXES: Final = {"k": 1_000, "m": 10**6, "mn": 10**6, "bn": 10**9}
 
 _NUMBER_WORDS: Final = re.compile(
-    r"\b(?:{one})(?:[ -]+(?:and +)?(?:{one}))*\b".format(one="|".join([*_VALUES, *_ORDINALS, *_SCALES]))
+    r"\b(?:{one})(?:[ -]+(?:and +)?(?:{one})){{0,7}}\b".format(one="|".join([*_VALUES, *_ORDINALS, *_SCALES]))
 )
 _MONTH: Final = rf"({'|'.join(MONTHS)}|{'|'.join(_SHORT)})\b\.?"
 _ISO: Final = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
@@ -65,13 +65,14 @@ _FRACTIONS: Final = (
     (re.compile(r"\ba hundred\b"), "100"),
     (re.compile(r"\ba thousand\b"), "1000"),
 )
-_PHONE: Final = re.compile(r"(?<![\w.,])\+?\(?\d{2,4}\)?(?:[ .-]\d{2,4}){1,6}\b")
+_PHONE: Final = re.compile(r"(?<![\w.,])\+?\(?\d{2,4}\)?(?:[ .-]\d{2,9}){1,6}\b")
 _DECADE: Final = re.compile(r"(?<![\w])'?(\d0)'?s\b")
 _PLAIN: Final = re.compile(
-    r"(?<![A-Za-z0-9])'?\d{1,30}(?:,\d{3}){0,5}(?:[.,]\d{1,9})?(?: ?(?:hundred|thousand|million|billion)\b|(?:k|m|mn|bn)\b)?"
+    r"(?<![A-Za-z0-9])'?\d{1,30}(?:,\d{3}){0,5}(?:[.,]\d{1,9})?(?: ?(?:hundred|thousand|million|billion)\b|(?:k|m"
+    r"|mn|bn)\b)?"
 )
 _BARE_MONTH: Final = re.compile(
-    r"\b(january|february|april|june|july|august|september|october|november|december)\b"
+    r"\b(january|february|april|june|july|august|september|october|november|december|feb|apr|aug|sept?|oct|nov|dec)\b"
     r"|\b(?:in|on|of|since|until|till|by|this|last|next|every|early|late|mid|from|to|through) (may|march)\b"
 )
 _DAYS: Final = {day[:3]: day for day in WEEKDAYS}
@@ -110,7 +111,8 @@ def numbers(text: str) -> frozenset[str]:
 def _kept(low: str) -> Iterator[str]:
     """Days and months that stand alone, and the half of the day."""
     for match in _BARE_MONTH.finditer(low):
-        yield match.group(1) or match.group(2)
+        month = match.group(1) or match.group(2)
+        yield _SHORT.get(month[:3], month)
     for match in _WEEKDAY.finditer(low):
         yield _DAYS[match.group(1)]
     for match in _HALF_OF_DAY.finditer(low):

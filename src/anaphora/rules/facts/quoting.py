@@ -8,6 +8,7 @@ from typing import Final
 
 from anaphora.rules.facts.stems import plain
 
+_LETTER: Final = re.compile(r".[\u0300-\u036f]*", re.DOTALL)
 _BLANKS: Final = re.compile(r"\s+")
 
 
@@ -21,8 +22,22 @@ def places(quote: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def verbatim(content: str, start: int, stop: int) -> str:
-    """The stretch of the message as it was written."""
+    """The stretch of the message as it was written.
+
+    Args:
+        content: the message as it is stored.
+        start: where the stretch begins in `plain(content)`.
+        stop: where it ends there.
+
+    """
     composed = plain(content)
     if len(composed) == len(content):
         return content[start:stop]
-    return composed[start:stop]
+    # a letter and the marks after it become one letter: the places of both are walked together
+    places, at = [], 0
+    for match in _LETTER.finditer(content):
+        length = len(plain(match.group()))
+        places += [match.start()] * length
+        at += length
+    places.append(len(content))
+    return content[places[start] : places[stop]] if at == len(composed) else composed[start:stop]

@@ -26,8 +26,10 @@ _IS: Final = r"(?:is|'s|are|was changed to)"
 
 _OPENERS: Final = frozenset(
     split(
-        "favourite favorite name birthday age home hometown job profession occupation employer email e-mail phone address "
-        "height weight native mother first last full currently now just recently born always never not no allergic please "
+        "favourite favorite name birthday age home hometown job profession occupation employer email e-mail phone "
+        "address "
+        "height weight native mother first last full currently now just recently born always never not no allergic "
+        "please "
         "wife husband"
     )
 )
@@ -70,6 +72,10 @@ _PATTERNS: Final = tuple(
         ("marriage", rf"^{_IS} {_NOW}(?P<value>single|married|divorced|engaged|widowed|separated)\b.*"),
         ("diet", rf"^{_IS} {_NOW}(?:an? )?(?P<value>vegan|vegetarian|pescatarian|omnivore|carnivore|flexitarian)\b.*"),
         ("diet", r"^(?:follows|eats|keeps) (?:an? )?(?P<value>[\w-]+) diet\b.*"),
+        (
+            "number of",
+            r"^(?:has|owns) (?P<value>\d+|two|three|four|five|six|seven|eight|nine|ten|an?|one) (?P<of>\w+)$",
+        ),
         ("phone", rf"^(?:phone|mobile|cell)(?: phone)?(?: number)? {_IS} (?P<value>.+)"),
         ("email", rf"^e-?mail(?: address)? {_IS} (?P<value>.+)"),
         ("address", rf"^(?:home |postal |mailing )?address {_IS} (?P<value>.+)"),
@@ -130,7 +136,7 @@ def whose(content: str, speaker: str | None = None) -> tuple[str, str]:
 
 
 def _is_subject(named: re.Match[str], rest: str) -> bool:
-    """A name and a verb, not "Lives in": a first word alone is a name if "is", "has" or a verb with an "s" follows."""
+    """A name and a verb, not "Lives in": after a name stands "is", "has" or a verb with an "s"."""
     following = rest[named.end() :].split(None, 1)[0]
     first = named.group("who").split()[0].casefold()
     if first in _OPENERS:
@@ -141,5 +147,5 @@ def _is_subject(named: re.Match[str], rest: str) -> bool:
 
 
 def _is_place(value: str) -> bool:
-    """Not "lives in a flat" beside "lives in Lisbon": a place is named by a capital, or is at least not indefinite."""
+    """Not "lives in a flat" beside "lives in Lisbon": a place is at least not indefinite."""
     return not re.match(r"(?:an? |the (?:city|country|suburbs|countryside)\b|with\b)", value, re.IGNORECASE)

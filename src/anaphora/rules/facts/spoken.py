@@ -29,47 +29,61 @@ _VERY: Final = (
 _REST: Final = r"(?P<x>[^.!?;:\n()\"]{2,90})"
 _NAME: Final = r"(?P<x>[A-Z][\w'-]*(?: [A-Z][\w'-]*){0,2})"
 _RELATIVE: Final = (
-    r"(?P<who>(?:little |older |younger |big |elder |twin )?(?:brother|sister|mother|father|mom|mum|dad|wife|husband|partner|girlfriend|boyfriend"
-    r"|fianc[eé]e?|son|daughter|baby|cousin|nephew|niece|dog|cat|puppy|kitten|rabbit|hamster|parrot|horse|best friend))"
+    r"(?P<who>(?:little |older |younger |big |elder |twin )?(?:brother|sister|mother|father|mom|mum|dad|wife"
+    r"|husband|partner|girlfriend|boyfriend"
+    r"|fianc[eé]e?|son|daughter|baby|cousin|nephew|niece|dog|cat|puppy|kitten|rabbit|hamster|parrot|horse|best"
+    r" friend))"
 )
 _COUNT: Final = r"(?:an?|one|two|three|four|five|six|\d)"
 _KINDS: Final = (
-    r"(?:brother|sister|son|daughter|child|children|kid|dog|cat|puppy|kitten|rabbit|hamster|parrot|horse|chicken|twin boy|twin girl|grandchild"
+    r"(?:brother|sister|son|daughter|child|children|kid|dog|cat|puppy|kitten|rabbit|hamster|parrot|horse|chicken"
+    r"|twin boy|twin girl|grandchild"
     r"|grandchildren)s?"
 )
 _DIETS: Final = (
     r"(?P<x>vegan|vegetarian|pescatarian|lactose intolerant|gluten intolerant|coeliac|celiac|diabetic|teetotal)"
 )
-_ILLS: Final = r"(?P<x>(?:type [12] )?diabetes|asthma|epilepsy|coeliac disease|celiac disease|migraines|adhd|ADHD|dyslexia|hay fever|high blood pressure)"
-_OFTEN: Final = r"every (?:single )?(?:day|morning|evening|night|week|weekend|month|monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?"
+_ILLS: Final = (
+    r"(?P<x>(?:type [12] )?diabetes|asthma|epilepsy|coeliac disease|celiac disease|migraines|adhd|ADHD|dyslexia"
+    r"|hay fever|high blood pressure)"
+)
+_OFTEN: Final = (
+    r"every (?:single )?(?:day|morning|evening|night|week|weekend|month|[Mm]onday|[Tt]uesday|[Ww]ednesday|[Tt]hursday"
+    r"|[Ff]riday|[Ss]aturday|[Ss]unday)s?"
+)
 _DONE: Final = (
-    r"(?P<verb>run|swim|walk|cycle|bike|jog|meditate|cook|bake|read|write|play|practise|practice|train|drink|eat|go|visit|call|take|do|study|paint"
+    r"(?P<verb>run|swim|walk|cycle|bike|jog|meditate|cook|bake|read|write|play|practise|practice|train|drink|eat"
+    r"|go|visit|call|take|do|study|paint"
     r"|draw|garden|journal|stretch|fast|volunteer|teach|wake up|get up|hike|climb|sing|work out)"
 )
 _JOBS: Final = (
-    r"(?P<x>(?:[a-z-]+ ){0,2}(?:[a-z-]*(?:eer|ician|ologist|grapher|maker|worker|keeper|teacher|writer|driver|designer|developer|programmer|manager|officer"
-    r"|painter|baker|builder|farmer|lawyer|plumber|carpenter|gardener|trainer|cleaner|dancer|singer|hairdresser|firefighter|photographer|therapist"
-    r"|dentist|pharmacist|scientist|chemist|journalist|artist|economist|nurse|doctor|surgeon|architect|electrician|librarian|musician|midwife|chef|cook"
-    r"|pilot|accountant|translator|editor|actor|author|student|professor|tutor|mechanic|barista|consultant|analyst|paramedic|vet|welder|tailor))"
+    r"(?P<x>(?:[a-z-]+ ){0,2}(?:[a-z-]*(?:eer|ician|ologist|grapher|maker|worker|keeper|teacher|writer|driver"
+    r"|designer|developer|programmer|manager|officer"
+    r"|painter|baker|builder|farmer|lawyer|plumber|carpenter|gardener|trainer|cleaner|dancer|singer|hairdresser"
+    r"|firefighter|photographer|therapist"
+    r"|dentist|pharmacist|scientist|chemist|journalist|artist|economist|nurse|doctor|surgeon|architect|electrician"
+    r"|librarian|musician|midwife|chef|cook"
+    r"|pilot|accountant|translator|editor|actor|author|student|professor|tutor|mechanic|barista|consultant|analyst"
+    r"|paramedic|vet|welder|tailor))"
     r"(?: (?:at|for|in|with) [^.!?;:,\n()\"]{2,60})?)"
 )
 #: what is liked must be named
 _POINTS: Final = frozenset(
     split(
-        "it that this these those you your yours how when what where who why the way idea him her them his their one to "
+        "it that this these those you your yours how when what where who why the way idea him her them his their "
+        "one to "
         "everything nothing something anything all both some more most such so being having if seeing hearing"
     )
 )
-_ENDS: Final = re.compile(
-    r"(?:,|\s)\s*\b(?:and|but|so|because|since|which|who|when|if|though|although|while|please|then|however|as well|too|by the way|btw|anyway|lol|haha"
-    r"|right now|at the moment|these days)\b(?:\s.*)?$",
-    re.IGNORECASE,
-)
 _AND: Final = re.compile(
-    r",?\s+(?:and|but|so|because|since|which|who|when|if|though|although|while|please|then|however|btw|by the way|anyway|lol|haha|right now|at the moment|these days)"
-    r"\s+(?:i|i'm|i've|my|we|we're|it|it's|he|she|they|you|please|so|then|that|this|there|what|can|could|do|does|is|was|now|also|would|will|am|have|would|the)\b.*$"
-    r"|,\s+(?:so|but|because|which|who|though|although|while|please|and|what|can|could|do|any|is|right|you|if|it|i|my|we|he|she|they|that|not|thanks|ok)\b.*$"
-    r"|\s+(?:but|so|because|which|who|though|although|while|please|however|btw|by the way|anyway|lol|haha|right now|at the moment|these days|too|as well|since|if|when)\b.*$",
+    r",?\s+(?:and|but|so|because|since|which|who|when|if|though|although|while|please|then|however|btw|by the way"
+    r"|anyway|lol|haha|right now|at the moment|these days)"
+    r"\s+(?:i|i'm|i've|my|we|we're|it|it's|he|she|they|you|please|so|then|that|this|there|what|can|could|do|does"
+    r"|is|was|now|also|would|will|am|have|would|the)\b.*$"
+    r"|,\s+(?:so|but|because|which|who|though|although|while|please|and|what|can|could|do|any|is|right|you|if|it|i"
+    r"|my|we|he|she|they|that|not|thanks|ok)\b.*$"
+    r"|\s+(?:but|so|because|which|who|though|although|while|please|however|btw|by the way|anyway|lol|haha|right"
+    r" now|at the moment|these days|too|as well|since|if|when)\b.*$",
     re.IGNORECASE,
 )
 
@@ -172,7 +186,8 @@ _RULES: Final = (
     ),
     _rule(rf"\b[Mm]y {_RELATIVE},? {_NAME}(?=[ ,.!?]|'s|$)", "relationship", 6, _relative),
     _rule(
-        rf"{_I}(?:'ve got| have) (?P<x>{_COUNT} {_KINDS}(?:,? (?:called|named) [A-Z][\w'-]*(?:(?:, | and )[A-Z][\w'-]*)*)?)(?=[ ,.!]|$)(?! (?:in|at|from) my)",
+        rf"{_I}(?:'ve got| have) (?P<x>{_COUNT} {_KINDS}(?:,? (?:called|named) [A-Z][\w'-]*(?:(?:, | and"
+        rf" )[A-Z][\w'-]*)*)?)(?=[ ,.!]|$)(?! (?:in|at|from) my)",
         "relationship",
         7,
         _fixed("Has "),
@@ -191,19 +206,23 @@ _RULES: Final = (
     _rule(rf"{_I} {_VERY}prefer {_REST}", "preference", 5, _said("Prefers ")),
     _rule(rf"{_I} {_VERY}{_DONE}(?P<x> [^.!?;:\n()\",]{{0,50}}?\b{_OFTEN})\b", "habit", 5, _habit),
     _rule(
-        rf"\b(?P<when>[Ee]very (?:single )?(?:day|morning|evening|night|week|weekend)),? I {_DONE}(?P<x>(?: [^.!?;:\n()\",]{{0,50}})?)",
+        rf"\b(?P<when>[Ee]very (?:single )?(?:day|morning|evening|night|week|weekend)),? I {_DONE}(?P<x>(?:"
+        rf" [^.!?;:\n()\",]{{0,50}})?)",
         "habit",
         5,
         lambda m: f"{_habit(m).rstrip()} {m.group('when').casefold()}",
     ),
     _rule(
-        r"(?:^|(?<=[.!?\n] ))(?:[Pp]lease )?(?P<x>(?:[Aa]lways|[Nn]ever) (?:answer|reply|respond|write|use|call|address|give|show|include|format|speak|add|keep|explain|put|send|start|end)\b[^.!?\n\"]{2,120})",
+        r"(?:^|(?<=[.!?\n] ))(?:[Pp]lease )?(?P<x>(?:[Aa]lways|[Nn]ever) (?:answer|reply|respond|write|use|call"
+        r"|address|give|show|include|format|speak|add|keep|explain|put|send|start|end)\b[^.!?\n\"]{2,120})",
         "instruction",
         8,
         _order,
     ),
     _rule(
-        r"(?:^|(?<=[.!?\n] ))(?P<x>[Ff]rom now on,? (?:please )?(?:always |never |do not |don't |only )?(?:answer|reply|respond|write|use|call|address|give|show|include|format|speak|add|keep|explain|put|send|start|end)\b[^.!?\n\"]{2,120})",
+        r"(?:^|(?<=[.!?\n] ))(?P<x>[Ff]rom now on,? (?:please )?(?:always |never |do not |don't |only )?(?:answer"
+        r"|reply|respond|write|use|call|address|give|show|include|format|speak|add|keep|explain|put|send|start"
+        r"|end)\b[^.!?\n\"]{2,120})",
         "instruction",
         8,
         _order,
@@ -240,15 +259,16 @@ def _stated(message: Message) -> Iterator[Candidate]:
     made: list[tuple[int, Candidate]] = []
     for rule in _RULES:
         for match in rule.pattern.finditer(text):
-            start, stop = match.span()
+            quote = _AND.sub("", match.group().strip())
+            start = match.start()
+            stop = start + len(quote)
             if any(start < last and first < stop for first, last in taken):
                 continue
             content = " ".join(rule.content(match).split()).rstrip(".,")
             if not content or len(content) > MAX_CONTENT:
                 continue
             taken.append((start, stop))
-            quote = text[start:stop].strip()
-            made.append((start, _candidate(rule, content, _AND.sub("", quote) or quote, message.seq)))
+            made.append((start, _candidate(rule, content, quote, message.seq)))
     made.sort(key=lambda entry: entry[0])
     yield from (candidate for _, candidate in made[:_MOST])
 

@@ -81,6 +81,12 @@ def stem(word: str) -> str:
     return _ending(cut)
 
 
+def inflected(word: str) -> bool:
+    """Whether a word in lower case is a form of a verb other than its plain one, as far as its ending tells."""
+    known = _IRREGULAR.get(word)
+    return (known is not None and known != word) or (word.endswith("ed") and len(word) > 4)
+
+
 def pieces(text: str) -> list[str]:
     """Two letters at a time of every run of a script without blanks."""
     runs = UNSPACED.findall(unicodedata.normalize("NFC", text))

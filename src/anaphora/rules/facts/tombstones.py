@@ -16,7 +16,7 @@ _NUMBER, _POLARITY, _TERM = "n", "p", "t"
 
 
 def tombstone(secret: bytes, content: str) -> tuple[str, ...]:
-    """A hash for every telling word, for every number and for yes or no, sorted. Without the secret they tell nothing.
+    """A hash for every telling word, for every number and for yes or no, sorted; without the secret they tell nothing.
 
     Args:
         secret: the key; whoever has it can try words.

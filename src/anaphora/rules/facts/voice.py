@@ -8,31 +8,43 @@ from dataclasses import dataclass
 from typing import Final
 
 _DOCUMENT: Final = (
-    r"article|e-?mail|mail|letter|log|logs|text|message|msg|post|tweet|review|paragraph|page|doc|document|file|output|error"
-    r"|trace|transcript|conversation|chat|story|poem|lyrics|song|quote|essay|abstract|excerpt|passage|snippet|code|json"
-    r"|prompt|template|example|draft|report|note from|notes from|listing|ad|description|bio|response|result|results|data"
-    r"|contents?|readme|section|recipe|comment|ticket|thread|job posting|posting|resume|cv|cover letter|sentence|entry"
-    r"|screenshot|newsletter|brochure|flyer|press release|website|wiki|summary|memo|dialogue|script|scene|chapter|verse"
+    r"article|e-?mail|mail|letter|log|logs|text|message|msg|post|tweet|review|paragraph|page|doc|document|file"
+    r"|output|error"
+    r"|trace|transcript|conversation|chat|story|poem|lyrics|song|quote|essay|abstract|excerpt|passage|snippet|code"
+    r"|json"
+    r"|prompt|template|example|draft|report|note from|notes from|listing|ad|description|bio|response|result"
+    r"|results|data"
+    r"|contents?|readme|section|recipe|comment|ticket|thread|job posting|posting|resume|cv|cover letter|sentence"
+    r"|entry"
+    r"|screenshot|newsletter|brochure|flyer|press release|website|wiki|summary|memo|dialogue|script|scene|chapter"
+    r"|verse"
 )
 _TASK: Final = (
-    r"translate|summari[sz]e|proof-?read|re-?write|rephrase|paraphrase|edit|correct|fix|polish|shorten|review|analy[sz]e"
-    r"|classify|extract|parse|explain|check|improve|format|convert|continue|complete|read|tag|label|annotate|repeat|say"
+    r"translate|summari[sz]e|proof-?read|re-?write|rephrase|paraphrase|edit|correct|fix|polish|shorten|review"
+    r"|analy[sz]e"
+    r"|classify|extract|parse|explain|check|improve|format|convert|continue|complete|read|tag|label|annotate"
+    r"|repeat|say"
     r"|transcribe|critique|grade|what does|copy|echo|print|übersetze|traduis|traduce|traduza|翻译"
 )
 _INTRO: Final = re.compile(
-    rf"(?:\b(?:here(?:'s| is| are| comes)|this is|below is|these are|found|got|received|sent me|pasted?|pasting|forward(?:ed|ing)?"
-    rf"|fwd|copied|from|see|reads?|says?|said|wrote|writes|goes|saw|attached|quote|consider|given|with)\b[^\n:]{{0,60}}?"
+    rf"(?:\b(?:here(?:'s| is| are| comes)|this is|below is|these are|found|got|received|sent me|pasted?|pasting"
+    rf"|forward(?:ed|ing)?"
+    rf"|fwd|copied|from|see|reads?|says?|said|wrote|writes|goes|saw|attached|quote|consider|given"
+    rf"|with)\b[^\n:]{{0,60}}?"
     rf"\b(?:{_DOCUMENT})\b[^\n:.!?]{{0,60}}|\b(?:{_TASK})\b[^\n:.!?]{{0,80}})(?::|：)(?=\s|\"|'|$)",
     re.IGNORECASE,
 )
 #: a request about a text, and after a blank line the text
 _ASKED: Final = re.compile(
-    r"(?=[^\n]*\b(?:this|these|the following|below|that|what does|attached|my (?:homework|grammar|essay|translation))\b)[^\n]*\n\s*\n",
+    r"(?=[^\n]*\b(?:this|these|the following|below|that|what does|attached|my (?:homework|grammar|essay"
+    r"|translation))\b)[^\n]*\n\s*\n",
     re.IGNORECASE,
 )
 _REQUEST: Final = re.compile(
-    r"\?|:|\b(?:rate|review|check|correct|fix|translate|summari[sz]e|explain|proofread|grade|means?|look|read|analy[sz]e|rewrite|edit|polish|understand|reply|answer"
-    r"|respond|improve|fill|compare|rank|score|shorten|tl;?dr|opinion|convert|extract|parse|print|got|found|see|help)\b",
+    r"\?|:|\b(?:rate|review|check|correct|fix|translate|summari[sz]e|explain|proofread|grade|means?|look|read"
+    r"|analy[sz]e|rewrite|edit|polish|understand|reply|answer"
+    r"|respond|improve|fill|compare|rank|score|shorten|tl;?dr|opinion|convert|extract|parse|print|got|found|see"
+    r"|help)\b",
     re.IGNORECASE,
 )
 #: after what was pasted, the sender speaks again
@@ -40,32 +52,39 @@ _AGAIN: Final = re.compile(
     r"\n\s*\n(?=(?:fyi|btw|by the way|ps|p\.s\.|for context|context:|also|anyway|note that|thanks)\b)", re.IGNORECASE
 )
 _OWN_TEXT: Final = re.compile(
-    r"\b(?:my own (?:bio|words|text|cv|resume|profile|diary|notes?)|(?:it'?s|this is|here(?:'s| is)) (?:my|about me|all about me)(?: \w+)? (?:bio|profile|intro|cv|resume|about page"
+    r"\b(?:my own (?:bio|words|text|cv|resume|profile|diary|notes?)|(?:it'?s|this is|here(?:'s| is)) (?:my|about"
+    r" me|all about me)(?: \w+)? (?:bio|profile|intro|cv|resume|about page"
     r"|introduction)|about myself|i wrote this about me)\b",
     re.IGNORECASE,
 )
 _SPEECH: Final = re.compile(
-    r"\b(?:says?|said|told (?:me|us|him|her|them)|texted(?: me)?|wrote|writes|tells me|asked(?: me)?|goes|replied|answered"
+    r"\b(?:says?|said|told (?:me|us|him|her|them)|texted(?: me)?|wrote|writes|tells me|asked(?: me)?|goes|replied"
+    r"|answered"
     r"|is like|was like|yelled|announced|claims?|claimed|posted)\s*[,:]\s*(?=[\"'A-Z])",
 )
 _FENCE: Final = re.compile(r"```|~~~")
 _TAG: Final = re.compile(
-    r"<(/?)([A-Za-z][\w|-]*)(?:\s[^<>\n]{0,200})?>|<\|[^|\n]{1,40}\|>|\[/?(?:INST|SYS|pasted|quote|begin|start|copied|end)[^\]\n]{0,60}\]"
+    r"<(/?)([A-Za-z][\w|-]*)(?:\s[^<>\n]{0,200})?>|<\|[^|\n]{1,40}\|>"
+    r"|\[/?(?:INST|SYS|pasted|quote|begin|start|copied|end)[^\]\n]{0,60}\]"
 )
 _LINE: Final = re.compile(r"[^\n]+")
 _HEADER: Final = re.compile(
-    r"(?:from|to|subject|date|sent|cc|bcc|reply-to|von|an|betreff|de|à|objet|asunto|para)\s?:\s", re.I
+    r"(?:from|to|subject|date|sent|cc|bcc|reply-to|von|an|betreff|de|à|objet|asunto|para)\s?:\s", re.IGNORECASE
 )
 _TURN: Final = re.compile(
-    r"(?:\[?\d{1,2}[:.]\d{2}[^\n]{0,12}\]?\s*[-–]?\s*)?(?:\*\*)?<?(?:[A-Z][\w .'-]{0,24}|[\w.@-]{2,24})>?(?:\*\*)?\s?:\s+\S"
+    r"(?:\[?\d{1,2}[:.]\d{2}[^\n]{0,12}\]?\s*[-–]?\s*)?(?:\*\*)?<?(?:[A-Z][\w .'-]{0,24}"
+    r"|[\w.@-]{2,24})>?(?:\*\*)?\s?:\s+\S"
 )
 _ROLE: Final = re.compile(
-    r"[\W_]*(?:system|assistant|user|human|ai|developer|tool|instruction|instructions|input|output|example|examples|q|a|context"
-    r"|note to (?:the )?(?:ai|assistant|model)|system (?:note|message|prompt)|begin|end)(?: \d+)?[\W_]*:(?!//)|#{2,} ?\w+|-{3,}",
+    r"[\W_]*(?:system|assistant|user|human|ai|developer|tool|instruction|instructions|input|output|example"
+    r"|examples|q|a|context"
+    r"|note to (?:the )?(?:ai|assistant|model)|system (?:note|message|prompt)|begin|end)(?: \d+)?[\W_]*:(?!//)"
+    r"|#{2,} ?\w+|-{3,}",
     re.IGNORECASE,
 )
 _BLOCK: Final = re.compile(
-    r"\s*[-*•]\s*\[\w[\w /-]{0,30}\]|\s*(?:known facts about|found in earlier messages|what was said earlier|facts:|memories:"
+    r"\s*[-*•]\s*\[\w[\w /-]{0,30}\]|\s*(?:known facts about|found in earlier messages|what was said earlier"
+    r"|facts:|memories:"
     r"|memory:|remembered:)",
     re.IGNORECASE,
 )
@@ -74,26 +93,40 @@ _DATA: Final = re.compile(
 )
 _QUOTES: Final = re.compile(r"\"([^\"\n]{3,1000})\"|(?<![\w])'([^'\n]{1,400}(?:'\w[^'\n]{0,200}){0,20})'(?!\w)")
 _FICTION: Final = re.compile(
-    r"\b(?:in (?:my|the|this|our|a) (?:novel|story|book i'm writing|screenplay|game|campaign|dream|fanfic|script|play|movie|role ?-?play"
-    r"|rpg|scenario|simulation|lyrics|song|skit|sketch|poem)|(?:my|the|main|a) (?:character|protagonist|narrator|hero|heroine|villain|oc"
-    r"|avatar|persona|player)\b|role-?\s?play(?:ing)?|let'?s pretend|pretend (?:that|to|i|you|we|i'm)|imagine (?:that|i|you|we|i'm|a)"
-    r"|once upon a time|(?:write|draft|compose|create|generate|give|tell|make|invent) (?:me |us |up )?(?:an? |another |some |the )?"
-    r"(?:\w+[ -]){0,4}(?:story|poem|song|scene|dialogue|monologue|novel|script|haiku|limerick|joke|fairy tale|persona|character|backstory"
-    r"|lyrics|skit|sketch|rap|ballad|testimonial|fake \w+)|i (?:had a dream|dreamed|dreamt)|in character|playing (?:as )?an?\b|d&d|dnd"
-    r"|my (?:elf|wizard|paladin|rogue|bard|barbarian|druid|sim|warlock|cleric)|\*[^*\n]{3,80}\*|act as|for the sake of argument"
-    r"|thought experiment|hypothetical(?:ly)?|let'?s (?:say|assume|suppose)|suppose|say,? for example|for instance, say|as an example"
-    r"|sample (?:text|sentence|data|user|profile)|test (?:sentence|data|user|profile|message|input)|lorem ipsum|for example|e\.g\.)",
+    r"\b(?:in (?:my|the|this|our|a) (?:novel|story|book i'm writing|screenplay|game|campaign|dream|fanfic|script"
+    r"|play|movie|role ?-?play"
+    r"|rpg|scenario|simulation|lyrics|song|skit|sketch|poem)|(?:my|the|main|a) (?:character|protagonist|narrator"
+    r"|hero|heroine|villain|oc"
+    r"|avatar|persona|player)\b|role-?\s?play(?:ing)?|let'?s pretend|pretend (?:that|to|i|you|we|i'm)|imagine"
+    r" (?:that|i|you|we|i'm|a)"
+    r"|once upon a time|(?:write|draft|compose|create|generate|give|tell|make|invent) (?:me |us |up )?(?:an? "
+    r"|another |some |the )?"
+    r"(?:\w+[ -]){0,4}(?:story|poem|song|scene|dialogue|monologue|novel|script|haiku|limerick|joke|fairy tale"
+    r"|persona|character|backstory"
+    r"|lyrics|skit|sketch|rap|ballad|testimonial|fake \w+)|i (?:had a dream|dreamed|dreamt)|in character|playing"
+    r" (?:as )?an?\b|d&d|dnd"
+    r"|my (?:elf|wizard|paladin|rogue|bard|barbarian|druid|sim|warlock|cleric)|\*[^*\n]{3,80}\*|act as|for the"
+    r" sake of argument"
+    r"|thought experiment|hypothetical(?:ly)?|let'?s (?:say|assume|suppose)|suppose|say,? for example|for"
+    r" instance, say|as an example"
+    r"|sample (?:text|sentence|data|user|profile)|test (?:sentence|data|user|profile|message|input)|lorem ipsum"
+    r"|for example|e\.g\.)",
     re.IGNORECASE,
 )
 _JOKE: Final = re.compile(
-    r"\b(?:just (?:kidding|joking|messing|teasing)|i'?m (?:just )?(?:kidding|joking)|(?:was|were) (?:just |only )?(?:kidding|joking)|jk|j/k"
-    r"|april fools'?|kidding(?: aside)?!|not (?:really|seriously),? (?:lol|haha|though)|gotcha!|obviously not|scratch that|strike that"
-    r"|forget (?:that|what i (?:just )?said)|(?:i )?made that up|that was a (?:lie|joke|test)|sarcasm|never ?mind that"
-    r"|ignore (?:that|my last)|that'?s not (?:true|right|correct)|i (?:was|am) (?:lying|wrong)|wrong chat|wrong window|i take that back|turned (?:it|them|that|him|her) down|declined|said no)|/s\b",
+    r"\b(?:just (?:kidding|joking|messing|teasing)|i'?m (?:just )?(?:kidding|joking)|(?:was|were) (?:just |only"
+    r" )?(?:kidding|joking)|jk|j/k"
+    r"|april fools'?|kidding(?: aside)?!|not (?:really|seriously),? (?:lol|haha|though)|gotcha!|obviously not"
+    r"|scratch that|strike that"
+    r"|forget (?:that|what i (?:just )?said)|(?:i )?made that up|that was a (?:lie|joke|test)|sarcasm|never ?mind"
+    r" that"
+    r"|ignore (?:that|my last)|that'?s not (?:true|right|correct)|i (?:was|am) (?:lying|wrong)|wrong chat|wrong"
+    r" window|i take that back|turned (?:it|them|that|him|her) down|i (?:declined|refused|said no))|/s\b",
     re.IGNORECASE,
 )
 _AGENTS: Final = re.compile(
-    r"\b(?:the user\b|(?:ai|assistant)s? (?:must|should|shall|will|reading|processing)|remember that the user|(?:ignore|disregard|forget) "
+    r"\b(?:the user\b|(?:ai|assistant)s? (?:must|should|shall|will|reading|processing)|remember that the user"
+    r"|(?:ignore|disregard|forget) "
     r"(?:all |any |the |your )*(?:previous|prior|above|earlier)|new instructions|system prompt|override)",
     re.IGNORECASE,
 )
@@ -126,15 +159,15 @@ def foreign(text: str) -> list[Foreign]:
         elif len(fences) > 1 and stop == len(text):
             stop = fences[-1].end()
         found.append(Foreign(asked.end(), stop, "pasted"))
-    for match in _INTRO.finditer(text):
-        found.append(Foreign(match.end(), _reach(text, match.end()), "pasted"))
-    for match in _SPEECH.finditer(text):
-        found.append(Foreign(match.end(), _sentence_end(text, match.end()), "quoted"))
+    found.extend(Foreign(match.end(), _reach(text, match.end()), "pasted") for match in _INTRO.finditer(text))
+    found.extend(Foreign(match.end(), _sentence_end(text, match.end()), "quoted") for match in _SPEECH.finditer(text))
     fiction = _FICTION.search(text)
     if fiction:
         found.append(Foreign(_sentence_start(text, fiction.start()), _paragraph_end(text, fiction.end()), "fiction"))
-    for match in _AGENTS.finditer(text):
-        found.append(Foreign(_sentence_start(text, match.start()), _paragraph_end(text, match.end()), "pasted"))
+    found.extend(
+        Foreign(_sentence_start(text, match.start()), _paragraph_end(text, match.end()), "pasted")
+        for match in _AGENTS.finditer(text)
+    )
     return found
 
 
@@ -147,8 +180,11 @@ def plays(text: str) -> bool:
     """Whether a message opens a game in which nothing is meant."""
     return (
         re.search(
-            r"\b(?:role-?\s?play|you be (?:the|an?|my)\b|(?:you'?re|you are) (?:the|an?) [^.!?\n]{1,40}\b(?:and )?i'?m (?:the|an?)\b|let'?s (?:pretend|play|practi[sc]e)|pretend (?:that|to be|you|i)|act as|you are (?:now )?(?:an?|the) |imagine (?:that )?(?:i|you|we)\b"
-            r"|(?:our|the|my) (?:campaign|adventure|quest)|dungeon|in character|let'?s (?:write|continue) (?:a|the|our) (?:story|scene|novel))",
+            r"\b(?:role-?\s?play|you be (?:the|an?|my)\b|(?:you'?re|you are) (?:the|an?) [^.!?\n]{1,40}\b(?:and"
+            r" )?i'?m (?:the|an?)\b|let'?s (?:pretend|play|practi[sc]e)|pretend (?:that|to be|you|i)|act as|you"
+            r" are (?:now )?(?:an?|the) |imagine (?:that )?(?:i|you|we)\b"
+            r"|(?:our|the|my) (?:campaign|adventure|quest)|dungeon|in character|let'?s (?:write|continue) (?:a|the"
+            r"|our) (?:story|scene|novel))",
             text,
             re.IGNORECASE,
         )
@@ -160,7 +196,8 @@ def stops_playing(text: str) -> bool:
     """Whether a message ends such a game."""
     return (
         re.search(
-            r"\b(?:out of character|ooc|back to reality|end (?:the )?(?:scene|role-?play)|stop (?:the )?(?:role-?play|pretending)|for real|seriously|in real life|irl"
+            r"\b(?:out of character|ooc|back to reality|end (?:the )?(?:scene|role-?play)|stop (?:the"
+            r" )?(?:role-?play|pretending)|for real|seriously|in real life|irl"
             r"|real question|enough (?:of that|role-?play))\b",
             text,
             re.IGNORECASE,

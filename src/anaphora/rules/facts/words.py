@@ -35,7 +35,7 @@ FRAME: Final = frozenset(
     for word in split(
         "like love enjoy adore favour fond fan keen dislike hate detest loathe despise stand prefer prefers avoid "
         "named called name call known currently now still really very person someone always usually often "
-        "generally typically also person's is has"
+        "generally typically longer quit stop give used former formerly anymore previously also person's is has"
     )
 )
 _NO: Final = re.compile(

@@ -10,19 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
+from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 
 from anaphora.domain.vectors import Space
 from anaphora.storage.scope import Scope
 from anaphora.storage.tables import message_vectors
-from anaphora.storage.types import Halfvec
+from anaphora.storage.types import Halfvec, Vector
 from anaphora.storage.vectors import Found, VectorSearch, scope_conditions
 
 #: how many points a walk keeps in sight; it goes on until it has found enough in the scope
 _EF_SEARCH = 200
 #: a walk gives its hits nearly in order: the best are among this many times as many
 _MORE = 2
+#: vectors whose mean is that of all of them, as near as matters
+_MANY = 2_000
 
 #: a plan for these very values: for one user all vectors are compared, for another a graph is better
 PREPARE = sa.text(
@@ -34,6 +38,15 @@ _PLACE = (message_vectors.c.session_uid, message_vectors.c.seq, message_vectors.
 
 class PgVectors(VectorSearch):
     """`ports.search.VectorIndex` over one transaction."""
+
+    def common(
+        self, tenant: str, user: str, *, agent: str | None, session_id: UUID | None, space: Space
+    ) -> Sequence[float]:
+        """The mean of the vectors of the scope, or of very many of them; empty if there are none."""
+        scope = Scope(tenant=tenant, user=user, agent=agent, session_id=session_id)
+        some = sa.select(message_vectors.c.embedding).where(*scope_conditions(scope, space)).limit(_MANY).subquery()
+        mean = sa.cast(sa.cast(sa.func.avg(some.c.embedding), Vector()), postgresql.ARRAY(sa.REAL))
+        return self._connection.execute(sa.select(mean)).scalar_one() or []
 
     def _closest(self, scope: Scope, space: Space, vector: Sequence[float], limit: int) -> Sequence[Found]:
         self._connection.execute(PREPARE)

@@ -1,0 +1,144 @@
+"""What must not be made of words: a liking, a home, a calling or a degree that nobody spoke of. English."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from anaphora.rules.facts.lexicon import FREE, stems
+from anaphora.rules.facts.numerals import numbers
+from anaphora.rules.facts.said import Said, Who
+from anaphora.rules.facts.senses import OTHERS
+from anaphora.rules.facts.stems import split, stem
+from anaphora.rules.facts.weighed import Source, Weighed
+from anaphora.rules.facts.words import STOP
+
+LIKES: Final = stems("like love enjoy adore fond fan keen passion passionate favourite interest interested enthusiast")
+_LIKE_SHOWN: Final = re.compile(
+    r"\b(?:like|likes|liked|love|loves|loved|loving|lovin|enjoy\w*|adore\w*|fond|fan|keen|passion\w*|favou?rite\w*"
+    r"|fave|fav|prefer\w*|great|best|amazing"
+    r"|awesome|delicious|tasty|yum\w*|fun|wonderful|fantastic|brilliant|beautiful|obsess\w*|addict\w*|crazy|nuts"
+    r" about|hooked|into|happy|happiest|relax\w*"
+    r"|thing|jam|weakness|miss|exci\w+|glad|sucker|soft spot|live for|swear by|can't get enough|live without|start"
+    r" (?:my|the) (?:day|morning)|joy|heaven|bliss|perfect|support\w*|root for"
+    r"|favorites?|religiously|nerd|geek|buff|lover|heart|mag|mage|liebe|gern\w*|adore|j'aime|aime"
+    r"|gusta\w*|encanta\w*|gosto|adoro|piace|rather|interest\w*"
+    r"|devour\w*|binge\w*|never (?:tire|get tired)|soothing|therap\w+|happy place|guilty pleasure|only|still|give"
+    r" me|anytime|any day|every (?:\w+ ){0,3}(?:book|film|movie|album|song|game|episode|season))\b|喜欢|爱|<3|!",
+    re.IGNORECASE,
+)
+_SEEMS: Final = re.compile(
+    r"\b(?:tast\w+|look\w*|sound\w*|feel\w*|felt|seem\w*|smell\w*|something|anything|stuff|things|just|more|was|is"
+    r"|it's) like\b",
+    re.IGNORECASE,
+)
+DISLIKES: Final = stems("dislike hate detest loathe avoid stand despise refuse")
+_LIVES: Final = stems("live reside based resident")
+_LIFE_SHOWN: Final = re.compile(
+    r"\b(?:liv(?:e|es|ed|ing)|based|mov(?:e|ed|ing)|resid\w+|my (?:home|town|city|village|street|building"
+    r"|neighbou?r\w*)|at home|apartment|flat|house|place|settled|rent\w*|stay\w*"
+    r"|here|flatmates?|roommates?|housemates?|i'm (?:up |down |over |back |out )?(?:in|near)|we're (?:in|near)"
+    r"|im in|relocat\w+"
+    r"|home (?:is|in|town)|end(?:ed|ing)? up in|yard|garden|commut\w+|suburb\w*|wohne?n?|lebe?n?|vivo|vive"
+    r"|vivimos|habite"
+    r"|narrowboat|boat|farm|village|she's (?:in|near)|he's (?:in|near)|they're in|all (?:still )?in)\b|住",
+    re.IGNORECASE,
+)
+_OWNED: Final = re.compile(
+    r"\b(?:my|our|mine|ours|own\w*|bought|buying|have|has|had|got|get|i've|we've|mein\w*|unser\w*|mon|ma|mes|notre|mi|mis"
+    r"|nuestr\w+|paid|mortgage|inherited|adopted)\b",
+    re.IGNORECASE,
+)
+#: how much, how well: what was said weaker must not come out stronger
+_STRONG: Final = stems(
+    "fluent professional expert avid huge passionate experienced wealthy rich severe severely chronic addicted "
+    "obsessed famous deeply extremely "
+    "always never everyone only best world-class renowned skilled talented award-winning champion serious "
+    "seriously heavily constant constantly"
+)
+
+
+def check_identity(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -> None:
+    """Who "is a nurse" must have said so: a nurse who was met, or a café that is vegetarian, is somebody else."""
+    what = _predicate(mine)
+    if what is None:
+        return
+    places = [
+        (source.words, at)
+        for source in sources
+        if source.rank < 2
+        for at, word in enumerate(source.words)
+        if word.stem == what.stem
+    ]
+    if places and not any(_is_self(words, at) for words, at in places):
+        found.conflicts.append(OTHERS)
+
+
+def _predicate(mine: Sequence[Said]) -> Said | None:
+    """What the one who speaks is: the noun or adjective after "I am a"."""
+    if len(mine) < 3 or mine[0].low not in {"i", "ich"} or mine[1].low not in {"is", "am", "was", "are"}:
+        return None
+    if mine[2].low.endswith("ing"):
+        return None
+    rest = [
+        word for word in mine[2:5] if word.clause == mine[1].clause and word.low not in STOP and word.stem not in FREE
+    ]
+    return rest[-1] if rest and len(mine) <= 6 and not rest[-1].negative and not numbers(rest[-1].low) else None
+
+
+def _is_self(words: Sequence[Said], at: int) -> bool:
+    word = words[at]
+    after = words[at + 1] if at + 1 < len(words) else None
+    if after is not None and after.low in _COMPOUNDS and after.start - word.end == 1:
+        return False
+    before = [other for other in words[max(0, at - 7) : at] if other.clause == word.clause]
+    if word.who in {Who.SPEAKER, Who.OPEN} and any(other.low in _BEING for other in before):
+        return word.who is Who.SPEAKER or not any(other.low in {"the", "this", "that", "these"} for other in before[:2])
+    return (
+        word.who is Who.OPEN and len(before) < 4 and not any(other.low in {"the", "this", "that"} for other in before)
+    )
+
+
+#: a "vet school" is no vet
+_COMPOUNDS: Final = frozenset(
+    split(
+        "school student class course shop office friend friends family restaurant place food clinic training exam bed"
+    )
+)
+_BEING: Final = frozenset(
+    split("i'm im am i've as being become became was were been work works call me we're feel feeling called since yet")
+)
+
+
+def check_strength(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -> None:
+    """A word of degree that nobody used makes more of what was said."""
+    said = {word.stem for source in sources if source.rank < 3 for word in source.words}
+    for word in mine:
+        if (
+            word.stem in _STRONG
+            and word.stem not in said
+            and word.low not in STOP
+            and not (word.negative and word.low == "never")
+        ):
+            found.added.append("a degree that nobody spoke of")
+
+
+def check_likes(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -> None:
+    """A liking and a home must have shown in what was said."""
+    likely = {stem(match.split()[-1]) for match in _SEEMS.findall(" ".join(word.low for word in mine))}
+    likes = [word for word in mine if word.stem in LIKES - likely and not word.negative and not word.mood]
+    shown = [_SEEMS.sub(" ", source.text) for source in sources]
+    lives = [
+        word
+        for word in mine
+        if word.stem in _LIVES
+        and word.who is not Who.OTHERS
+        and word.stem not in {other.stem for other in mine if other.negative}
+    ]
+    if any(word.low in {"own", "owns"} for word in mine) and not any(map(_OWNED.search, shown)):
+        found.added.append("a possession that nobody spoke of")
+    if lives and not any(_LIFE_SHOWN.search(text) for text in shown):
+        found.added.append("a home that nobody spoke of")
+    if likes and not any(_LIKE_SHOWN.search(text) for text in shown):
+        found.added.append("a liking that nobody showed")

@@ -1,0 +1,92 @@
+"""Whether a word of the source says what the same word of a statement says: sense, mood and person."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from anaphora.rules.facts.lexicon import supported
+from anaphora.rules.facts.markers import Mood
+from anaphora.rules.facts.said import Said, Who
+from anaphora.rules.facts.weighed import Source, View
+
+_DISLIKE_SHOWN: Final = re.compile(
+    r"\b(?:tastes? like (?:soap|dirt|feet|socks|cardboard|grass|medicine)|gross|yuck\w*|ew+|disgust\w*|awful"
+    r"|terribl\w*|horribl\w*|worst|nasty|boring|annoy\w*|ruins?|destroys?"
+    r"|makes? me (?:sick|ill|gag|nauseous|sad|angry|itch)|keep (?:it|them|that|those) away|drives? me (?:mad|crazy"
+    r"|nuts|up the wall)|scares?|terrif\w*|stress(?:es)? me|pet peeve|kills me)\b",
+    re.IGNORECASE,
+)
+#: a project is spoken of as what "we" do
+_WE: Final = frozenset(["we", "we're", "we've", "our", "us", "it", "it's"])
+#: why a word in the source does not say what the statement says
+TURNED: Final = "turned round: said with the other sense, or no longer so"
+WISHED: Final = "wished, asked or supposed, not stated"
+OTHERS: Final = "said of somebody else"
+
+
+def against(word: Said, other: Said, source: Source, view: View) -> str | None:
+    """Why a word in the source does not say what the statement says with it, if so."""
+    if not other.owned or other.negative:
+        if not _same_sense(word, other, source.text, view):
+            return TURNED
+        if not view.instruction and not meant(word, other, dated=view.dated):
+            return WISHED
+    if not same_person(word, other, source, view):
+        return OTHERS
+    return None
+
+
+def _same_sense(word: Said, other: Said, text: str, view: View) -> bool:
+    if word.negative and word.compared:
+        return True
+    if word.negative and view.disfavours and _DISLIKE_SHOWN.search(text):
+        return True
+    if not word.negative and not word.over:
+        return not other.negative and not other.over
+    if word.negative:
+        return other.negative or other.over or other.mood is Mood.UNREAL
+    return not other.negative or other.over
+
+
+def meant(word: Said, other: Said, *, dated: bool) -> bool:
+    """Whether the source means it as far as the statement does: a wish is no fact."""
+    if other.mood is Mood.UNREAL and word.negative:
+        return True
+    if other.mood <= word.mood or (word.mood is Mood.WISH and other.mood is Mood.MAYBE):
+        return True
+    return other.mood is Mood.PLAN and dated
+
+
+def same_person(word: Said, other: Said, source: Source, view: View) -> bool:
+    """Whether both are said of the same person or thing."""
+    third = word.who is Who.OTHERS
+    match other.who:
+        case Who.OPEN:
+            same = True
+        case Who.SPEAKER:
+            same = not third or _with_speaker(word, other, source, view)
+        case Who.OTHERS if other.whom <= view.free and (not third or word.whom <= view.free):
+            same = True
+        case Who.OTHERS:
+            same = _overlap(word.whom if third else view.people | view.topics, other.whom)
+        case Who.THEY:
+            same = third or bool(view.people)
+        case Who.YOU:
+            same = view.instruction
+        case _:
+            same = third or word.who is Who.THEY or bool(view.people)
+    return same
+
+
+def _with_speaker(word: Said, other: Said, source: Source, view: View) -> bool:
+    """Whether what the speaker says of themself tells of somebody else too: "I got my brother a guitar"."""
+    if word.whom <= view.free and any(near.low in _WE for near in source.words):
+        return True
+    return _overlap(word.whom, (near.stem for near in source.words if near.clause == other.clause))
+
+
+def _overlap(mine: Iterable[str], theirs: Iterable[str]) -> bool:
+    others = list(theirs)
+    return any(supported(word, others) for word in mine)

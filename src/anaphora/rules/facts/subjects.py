@@ -1,0 +1,169 @@
+"""Of whom a clause speaks: the grammatical subject that begins with a word. English, and the pronouns of others."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from anaphora.rules.facts.lexicon import (
+    FIRST,
+    GENERIC,
+    IMPERSONAL,
+    PERSONS,
+    POSSESSIVES,
+    THEIRS,
+    THIRD,
+    VERBS,
+    YOU,
+)
+from anaphora.rules.facts.numerals import MONTHS, WEEKDAYS
+from anaphora.rules.facts.said import Who
+from anaphora.rules.facts.stems import stem
+from anaphora.rules.facts.words import STOP
+
+#: a word as written, and where it stands
+Token = tuple[str, int, int]
+#: what kind, and the stems that name it
+Subject = tuple[Who, frozenset[str]]
+_WHO_NOT: Final = frozenset((*MONTHS, *WEEKDAYS))
+#: words of a phrase like "my best friend Tom"
+_PHRASE: Final = 6
+
+
+_NOBODY: Final[frozenset[str]] = frozenset()
+_PRONOUNS: Final = ((FIRST, Who.SPEAKER), (THIRD, Who.THEY))
+#: at the beginning of a clause only
+_OPENING: Final = ((YOU, Who.YOU), (GENERIC, Who.ANYBODY), (IMPERSONAL, Who.OPEN))
+_ARTICLES: Final = frozenset(["a", "an", "the", "one", "some", "another", "both", "two"])
+
+
+def subject(tokens: list[Token], at: int, *, starts: bool) -> Subject | None:
+    """The subject that begins with this word, if one does.
+
+    Args:
+        tokens: the words of the sentence.
+        at: which of them.
+        starts: a clause may begin with it.
+
+    """
+    low = tokens[at][0].casefold()
+    for pronouns, who in _PRONOUNS:
+        if low in pronouns:
+            return who, _NOBODY
+    if low in {"who", "whose"} and at:
+        return _antecedent(tokens, at)
+    if not starts:
+        return None
+    if low == "that's" and 0 < at <= 3 and at + 1 < len(tokens) and tokens[at + 1][0].casefold() in POSSESSIVES:
+        persons = _persons(tokens, at + 2)
+        return (Who.OTHERS, persons) if persons else None
+    for pronouns, who in _OPENING:
+        if low in pronouns:
+            return who, _NOBODY
+    return _described(tokens, at, low)
+
+
+def _described(tokens: list[Token], at: int, low: str) -> Subject | None:
+    """A subject of several words: "my best friend", "their car", "Tom"."""
+    if low in POSSESSIVES or low in _ARTICLES:
+        persons = _persons(tokens, at + 1)
+        if persons:
+            return Who.OTHERS, persons
+        return (Who.SPEAKER if low in POSSESSIVES else Who.OPEN), _NOBODY
+    if low in THEIRS:
+        return (Who.YOU, _NOBODY) if low == "your" else (Who.THEY, _persons(tokens, at + 1))
+    if stem(low) in PERSONS and len(tokens) > at + 1:
+        return Who.OTHERS, _persons(tokens, at)
+    return _named(tokens, at)
+
+
+def _persons(tokens: list[Token], at: int) -> frozenset[str]:
+    """People in a phrase of a few words: "best friend Tom's wife" is `friend`, `tom` and `wife`."""
+    found: set[str] = set()
+    owner = False
+    for written, _, _ in tokens[at : at + _PHRASE]:
+        bare = written.removesuffix("'s")
+        low = bare.casefold()
+        name = bare[0].isupper() and low not in STOP and low not in _WHO_NOT
+        if stem(low) in PERSONS or (name and found):
+            if owner:
+                # "my wife's sister" is the sister
+                found.clear()
+            found.add(stem(low))
+            owner = bare != written
+        elif found or (low in STOP and low not in POSSESSIVES and low not in {"of", "the"}):
+            break
+    return frozenset(found)
+
+
+def _antecedent(tokens: list[Token], at: int) -> Subject | None:
+    """Whom "who" speaks of: the person named just before."""
+    for written, _, _ in reversed(tokens[max(0, at - 3) : at]):
+        low = written.casefold()
+        if stem(low) in PERSONS or (written[0].isupper() and low not in STOP):
+            return Who.OTHERS, frozenset([stem(low)])
+    return None
+
+
+_FINITE: Final = frozenset(
+    [
+        "is",
+        "was",
+        "has",
+        "had",
+        "are",
+        "were",
+        "will",
+        "would",
+        "can",
+        "could",
+        "does",
+        "did",
+        "just",
+        "also",
+        "always",
+        "never",
+        "still",
+        "really",
+        "and's",
+    ]
+)
+
+
+def _named(tokens: list[Token], at: int) -> Subject | None:
+    """A name with a verb after it, or with "'s"."""
+    names: list[str] = []
+    for written, _, _ in tokens[at : at + 3]:
+        low = written.casefold()
+        bare = low.removesuffix("'s")
+        if not written[0].isupper() or bare in STOP or bare in _WHO_NOT:
+            break
+        names.append(stem(bare))
+        if low.endswith("'s"):
+            return Who.OTHERS, frozenset(names)
+    if not names or (names[0] in VERBS and len(names) == 1):
+        return _third_person(tokens, at)
+    after = at + len(names)
+    if after + 1 < len(tokens) and tokens[after][0].casefold().endswith("ly"):
+        after += 1
+    following = tokens[after][0].casefold() if after < len(tokens) else ""
+    if at == 0 and len(names) == 1 and following == "are" and tokens[at][0].endswith("s"):
+        return Who.OPEN, frozenset()
+    if at == 0 and following in {"that's", "who's", "my", "who", "the", "our"} and _apart(tokens, at + len(names)):
+        return Who.OTHERS, frozenset(names) | _persons(tokens, at + len(names) + 1)
+    verb = following in _FINITE or (following.endswith(("s", "ed")) and stem(following) in VERBS)
+    return (Who.OTHERS, frozenset(names)) if verb else None
+
+
+def _apart(tokens: list[Token], at: int) -> bool:
+    """Whether a comma stands before this word: "Kasia, my niece"."""
+    return tokens[at][1] - tokens[at - 1][2] > 1
+
+
+def _third_person(tokens: list[Token], at: int) -> Subject | None:
+    """Somebody else, if a sentence begins with a verb in the third person: "Lives in Rome"."""
+    low = tokens[at][0].casefold()
+    if at == 0 and low.endswith("ing") and stem(low) in VERBS:
+        return Who.SPEAKER, _NOBODY
+    if at == 0 and low.endswith("s") and stem(low) in VERBS and low not in {"was", "does", "always"}:
+        return Who.THEY, frozenset()
+    return None

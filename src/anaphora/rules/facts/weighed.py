@@ -1,0 +1,71 @@
+"""What a statement is weighed against, and what was found for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from anaphora.rules.facts.said import Said
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something that was said, near or far from the quote."""
+
+    words: Sequence[Said]
+    text: str
+    #: 0: the sentences of the quote; 1: the rest of its message; 2: other messages of the same person; 3: a question
+    rank: int
+    #: number of the message
+    seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What is known of the statement as a whole."""
+
+    #: stems of the people it speaks of, other than the speaker
+    people: frozenset[str]
+    #: all its stems
+    topics: frozenset[str]
+    #: stems of the speaker's and the subject's names
+    free: frozenset[str]
+    #: it has numbers or dates
+    dated: bool
+    instruction: bool
+    #: it tells what somebody does not like
+    disfavours: bool
+
+
+@dataclass(slots=True)
+class Weighed:
+    """What was found for a statement."""
+
+    #: telling stems of the statement, and those that nobody said
+    total: int = 0
+    missing: list[str] = field(default_factory=list)
+    #: those of them that tell less
+    vague: int = 0
+    #: what the sources say otherwise: the first reason counts
+    conflicts: list[str] = field(default_factory=list)
+    #: people, likings and the like that were not spoken of
+    added: list[str] = field(default_factory=list)
+    #: telling stems, numbers and names that the quote's own message has
+    near: int = 0
+    #: numbers and names of the statement: if they were not said, that is a conflict
+    anchors: int = 0
+    #: telling stems of the quoted sentences that the statement does not use
+    leftover: int = 0
+    #: messages that were needed
+    used: set[int] = field(default_factory=set)
+
+    @property
+    def unsaid(self) -> int:
+        """Telling stems that nobody said, without the vague ones."""
+        return len(self.missing) - self.vague
+
+    @property
+    def share(self) -> float:
+        """The telling stems that were found."""
+        everything = self.total + self.anchors
+        return 1.0 if not everything else 1 - len(self.missing) / everything

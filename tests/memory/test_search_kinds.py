@@ -1,0 +1,82 @@
+"""Search in facts and chunks beside messages: the same question, one snapshot, and only what one may read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.memory.harness import opened
+from tests.memory.reading import APART, talk
+
+from anaphora import Memory
+from anaphora.errors import InvalidInput, UnknownName
+from anaphora.testing.scripted import ScriptedChat
+
+pytestmark = pytest.mark.anyio
+
+EVERYTHING = ("messages", "facts", "chunks")
+
+
+async def filled(memory: Memory, user: str = "ann", agent: str | None = None) -> None:
+    session = memory.session(user=user, session="s", agent=agent)
+    for number in range(3):
+        await talk(session, 1, start=number)
+        await memory.work()
+
+
+async def test_each_kind_is_found_and_only_those_that_were_asked_for(tmp_path: Path) -> None:
+    async with opened(tmp_path, chat=ScriptedChat(), extraction="turn", **APART) as memory:
+        await filled(memory)
+        found = await memory.search("bananas", user="ann", kinds=EVERYTHING)
+        assert found[0].message.content == "I like bananas number 1."
+        assert found.facts[0].fact.content == "The user likes bananas number 1"
+        assert found[0].message.seq in found.chunks[0].chunk.range
+        assert 0 < found.facts[0].relevance <= 1
+        for kind in EVERYTHING:
+            alone = await memory.search("bananas", user="ann", kinds=[kind])
+            there = {"messages": alone.hits, "facts": alone.facts, "chunks": alone.chunks}
+            assert [name for name, hits in there.items() if hits] == [kind]
+        assert (await memory.search("bananas", user="ann")).facts == ()
+
+
+async def test_a_fact_is_found_through_the_message_that_it_quotes(tmp_path: Path) -> None:
+    """The question shares no word with the fact."""
+    async with opened(tmp_path, chat=ScriptedChat(), extraction="turn", **APART) as memory:
+        session = memory.session(user="ann", session="s")
+        await session.add("user", "About dessert: I like figs.")
+        await session.add("assistant", "Noted.")
+        await memory.work()
+        found = await memory.search("dessert?", user="ann", kinds=["facts"])
+        assert [hit.fact.content for hit in found.facts] == ["The user likes figs"]
+
+
+async def test_nobody_finds_what_is_another_s(tmp_path: Path) -> None:
+    async with opened(tmp_path, chat=ScriptedChat(), extraction="turn", **APART) as memory:
+        await filled(memory)
+        found = await memory.search("bananas", user="an", kinds=EVERYTHING)
+        assert (found.hits, found.facts, found.chunks) == ((), (), ())
+
+
+async def test_a_session_narrows_all_kinds(tmp_path: Path) -> None:
+    async with opened(tmp_path, chat=ScriptedChat(), extraction="turn", **APART) as memory:
+        await filled(memory)
+        await memory.facts.add("Owns bananas", user="ann")
+        found = await memory.search("bananas", user="ann", session="other", kinds=EVERYTHING)
+        assert (found.hits, found.facts, found.chunks) == ((), (), ())
+        found = await memory.search("bananas", user="ann", session="s", kinds=EVERYTHING)
+        assert [hit.fact.content for hit in found.facts][:1] == ["The user likes bananas number 1"]
+        assert "Owns bananas" not in {hit.fact.content for hit in found.facts}
+
+
+async def test_the_limit_is_of_each_kind(tmp_path: Path) -> None:
+    async with opened(tmp_path, chat=ScriptedChat(), extraction="turn", **APART) as memory:
+        await filled(memory)
+        found = await memory.search("which number?", user="ann", limit=2, kinds=EVERYTHING)
+        assert (len(found.hits), len(found.facts), len(found.chunks)) == (2, 2, 2)
+
+
+@pytest.mark.parametrize(("kinds", "error"), [(["fact"], UnknownName), ([], InvalidInput)])
+async def test_a_kind_that_there_is_not_is_refused(kinds: list[str], error: type[Exception], tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        with pytest.raises(error):
+            await memory.search("figs", user="ann", kinds=kinds)

@@ -1,0 +1,102 @@
+"""What a new statement does to what is known."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from tests.rules.facts.said import fact
+
+from anaphora.domain.facts import FactState
+from anaphora.domain.messages import Trust
+from anaphora.rules.facts.merging import DOUBT, Merge, merge
+
+ONE = UUID(int=1)
+SAME, CLOSED, BESIDE = Merge(same=ONE), Merge(closes=(ONE,)), Merge()
+
+
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        ("Likes coffee", "Loves coffee"),
+        ("Allergic to peanuts", "The user is allergic to peanuts."),
+        ("Plays the guitar", "plays guitar"),
+        ("Lives in Lisbon, Portugal", "Lives in Lisbon"),
+        ("Alice lives in Lisbon", "Lives in Lisbon"),
+        ("Alice's dog is named Rex", "Dog is named Rex"),
+    ],
+)
+def test_what_says_the_same_becomes_one(known: str, new: str) -> None:
+    assert merge(new, "other", [fact(1, known)], speaker="Alice") == SAME
+
+
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        ("Lives in Lisbon", "Lives in Berlin"),
+        ("Lives in Lisbon", "Moved to Berlin"),
+        ("Lives in Lisbon", "Lives in Lisbon, Portugal"),
+        ("Works at Acme", "Works at Initech"),
+        ("Is 34 years old", "Is 35 years old"),
+        ("Favourite colour is blue", "Favorite color is green"),
+        ("Sister's name is Ana", "Sister's name is Maria"),
+        ("Is vegetarian", "Is vegan"),
+        ("Is married", "Is divorced"),
+        ("Likes coffee", "Hates coffee"),
+        ("Allergic to peanuts", "Not allergic to peanuts"),
+        ("Is vegetarian", "Is no longer vegetarian"),
+        ("Smokes", "Quit smoking"),
+        ("Prefers tea to coffee", "Prefers coffee to tea"),
+        ("Has two dogs", "Has three dogs"),
+    ],
+)
+def test_a_contradiction_closes_what_was_known(known: str, new: str) -> None:
+    assert merge(new, "other", [fact(1, known)]) == CLOSED
+
+
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        ("Lives in Lisbon", "Anna lives in Berlin"),
+        ("Favourite colour is blue", "Favourite food is pizza"),
+        ("Works as a nurse", "Works at City Hospital"),
+        ("Runs 5 km on Mondays", "Runs 10 km on Saturdays"),
+        ("Brother is 12 years old", "Sister is 14 years old"),
+        ("Plays the piano", "Plays the violin"),
+        ("Lives in Lisbon", "Lives in a small flat"),
+    ],
+)
+def test_other_statements_stand_beside_it(known: str, new: str) -> None:
+    assert merge(new, "other", [fact(1, known)]) == BESIDE
+
+
+def test_what_the_owner_stands_for_is_not_closed_by_what_was_extracted() -> None:
+    known = [fact(1, "Lives in Lisbon", trust=Trust.OWNER_CONFIRMED)]
+    assert merge("Lives in Berlin", "other", known) == Merge(doubt=DOUBT)
+
+
+def test_what_is_pinned_is_not_closed() -> None:
+    assert merge("Lives in Berlin", "other", [fact(1, "Lives in Lisbon", pinned=True)]) == Merge(doubt=DOUBT)
+
+
+def test_nothing_is_closed_if_one_of_several_cannot_be() -> None:
+    known = [fact(1, "Lives in Lisbon"), fact(2, "Lives in Porto", trust=Trust.OWNER_CONFIRMED)]
+    assert merge("Lives in Berlin", "other", known) == Merge(doubt=DOUBT)
+
+
+def test_what_it_replaces_is_closed_whatever_it_says() -> None:
+    assert merge("Got a cat", "other", [fact(1, "Wants a pet")], replaces=ONE) == CLOSED
+
+
+def test_it_replaces_only_what_is_known() -> None:
+    assert merge("Got a cat", "other", [fact(1, "Wants a pet")], replaces=UUID(int=9)) == BESIDE
+
+
+def test_what_waits_for_a_review_is_not_closed_and_gets_sources() -> None:
+    waiting = fact(1, "Lives in Lisbon", state=FactState.REVIEW)
+    assert merge("Lives in Berlin", "other", [waiting]) == BESIDE
+    assert merge("Lives in Lisbon", "other", [waiting]) == SAME
+
+
+def test_instructions_and_other_facts_do_not_meet() -> None:
+    assert merge("Never use emojis", "instruction", [fact(1, "Never use emojis", category="habit")]) == BESIDE
