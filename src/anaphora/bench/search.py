@@ -8,11 +8,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 from anaphora.bench.filling import fill, key_of, spread
+from anaphora.bench.hashing import HashingEmbedder
 from anaphora.bench.question import Question
 from anaphora.bench.result import RATIO, Figure, Measured, at_most, ratio, waits
 from anaphora.bench.setup import Setup, plain_settings
 from anaphora.bench.words import Words
-from anaphora.bootstrap import open_services
+from anaphora.bootstrap import Overrides, open_services
 from anaphora.memory import Memory
 from anaphora.rules.timings import percentile
 
@@ -21,6 +22,8 @@ MEDIAN_MS = 20.0
 SLOWEST_MS = 100.0
 
 _PER_SESSION = 500
+#: searched by words and by meaning; everything else by words alone
+_BOTH = "a question, by words and meaning"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,8 @@ class Sizes:
     #: of each kind, for each user
     queries: int
     limit: int = 10
+    #: of the vectors of all messages
+    dimensions: int = 384
 
 
 @dataclass(slots=True)
@@ -77,7 +82,8 @@ async def measure(sizes: Sizes, setup: Setup) -> Measured:
         notes=(
             "Three words each: rare ones that a few messages have, middling ones, and frequent ones that many have.",
             f"A question is six words as they are said. At most {sizes.limit} messages are found.",
-            "Search goes by words; no vectors take part.",
+            f"By words and meaning the vectors of all messages are compared too, {sizes.dimensions} numbers each.",
+            "They are made of hashes: computing what a question means takes no part.",
         ),
     )
 
@@ -94,21 +100,22 @@ def _kinds(words: Words) -> Mapping[str, Callable[[str], str]]:
 
 async def _searched(sizes: Sizes, setup: Setup, total: int) -> tuple[Searches, Searches]:
     """The searches in the large store, and those in stores of their own."""
-    kinds = _kinds(setup.words())
+    kinds = {**_kinds(setup.words()), _BOTH: setup.words().question}
     crowded = {(user, kind): Searched() for user in sizes.users for kind in kinds}
     lonely = {place: Searched() for place in crowded}
     async with AsyncExitStack() as stores:
         setup.say(f"filling: {total:,} messages")
-        large = await stores.enter_async_context(_filled(setup, "crowded", sizes.users, sizes.others))
-        alone: dict[int, Memory] = {}
+        large = await stores.enter_async_context(_filled(setup, "crowded", sizes, sizes.users, sizes.others))
+        alone: dict[int, _Memories] = {}
         for user in sizes.users:
             setup.say(f"filling: {user:,} messages, nobody else's")
-            alone[user] = await stores.enter_async_context(_filled(setup, f"lonely{user}", (user,), 0))
+            alone[user] = await stores.enter_async_context(_filled(setup, f"lonely{user}", sizes, (user,), 0))
         setup.say("searching")
         for number in range(-1, sizes.queries):
             for user, kind in crowded:
                 query = kinds[kind](f"{kind} {number}")
-                for memory, searches in ((large, crowded), (alone[user], lonely)):
+                for memories, searches in ((large, crowded), (alone[user], lonely)):
+                    memory = memories.meaning if kind == _BOTH else memories.words
                     started = time.perf_counter()
                     hits = await memory.search(query, user=f"searcher{user}", limit=sizes.limit)
                     if number >= 0:
@@ -116,17 +123,30 @@ async def _searched(sizes: Sizes, setup: Setup, total: int) -> tuple[Searches, S
     return crowded, lonely
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Memories:
+    """One store, searched in two ways."""
+
+    words: Memory
+    meaning: Memory
+
+
 @asynccontextmanager
-async def _filled(setup: Setup, name: str, users: Sequence[int], others: int) -> AsyncIterator[Memory]:
+async def _filled(setup: Setup, name: str, sizes: Sizes, users: Sequence[int], others: int) -> AsyncIterator[_Memories]:
     """A store with users of these sizes, and with others who have said so much together."""
     words = setup.words()
-    async with open_services(plain_settings(setup.folder / f"{name}.db", durability="normal")) as services:
+    settings = plain_settings(setup.folder / f"{name}.db", durability="normal", extraction="none")
+    given = Overrides(embedder=HashingEmbedder(sizes.dimensions))
+    async with open_services(settings) as services, open_services(settings, given) as with_vectors:
         for user in users:
             parts = spread(user, users=1, sessions=-(-user // _PER_SESSION))
             await fill(services, words, [(key_of(f"searcher{user}", key.session), size) for key, size in parts])
         if others:
             await fill(services, words, spread(others, users=100, sessions=max(100, others // _PER_SESSION)))
-        yield Memory(services)
+        setup.say(f"{name}: vectors")
+        await with_vectors.reindex.plan(settings.tenant)
+        await with_vectors.worker.drain()
+        yield _Memories(words=Memory(services), meaning=Memory(with_vectors))
 
 
 QUESTION = Question(
