@@ -8,10 +8,15 @@ from types import ModuleType
 
 import pytest
 from tests.conformance import (
+    broken_chunks,
     broken_embedding,
+    broken_fact_ends,
+    broken_fact_reading,
+    broken_facts,
     broken_history,
     broken_jobs,
     broken_logs,
+    broken_schedule,
     broken_sessions,
     broken_together,
     broken_vectors,
@@ -22,6 +27,7 @@ from anaphora.errors import AnaphoraError
 from anaphora.testing.conformance.laws import Laws
 from anaphora.testing.conformance.store import StoreConformance
 from anaphora.testing.conformance.store_laws import tools
+from anaphora.testing.conformance.store_laws.fact_ends import FactSourceLaws
 from anaphora.testing.conformance.store_laws.heads import HeadLaws
 from anaphora.testing.conformance.store_laws.opening import OpeningLaws
 from anaphora.testing.conformance.store_laws.reset import ResetLaws
@@ -38,6 +44,11 @@ MODULES: tuple[ModuleType, ...] = (
     broken_history,
     broken_vectors,
     broken_embedding,
+    broken_facts,
+    broken_fact_ends,
+    broken_fact_reading,
+    broken_chunks,
+    broken_schedule,
 )
 BROKEN = [
     broken
@@ -49,7 +60,7 @@ LAWS = sorted(StoreConformance.law_names() - Laws.law_names())
 #: laws that go through every method of a store and every repository of its units
 CONTROLS = {
     name
-    for laws in (HeadLaws, OpeningLaws, ResetLaws, TransactionLaws, WaitLaws)
+    for laws in (FactSourceLaws, HeadLaws, OpeningLaws, ResetLaws, TransactionLaws, WaitLaws)
     for name in laws.law_names() - Laws.law_names()
 }
 CAUGHT = (AssertionError, pytest.fail.Exception, AnaphoraError)

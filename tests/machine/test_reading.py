@@ -35,7 +35,7 @@ def test_what_is_known_is_what_is_said() -> None:
 
 @pytest.mark.timeout(600)
 def test_what_is_known_is_what_is_said_on_a_server() -> None:
-    drive(range(1), on_a=POSTGRES)
+    assert not drive(range(2), on_a=POSTGRES) & {"in time", "edited what was read"}
 
 
 @pytest.mark.deep

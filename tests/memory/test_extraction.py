@@ -273,7 +273,7 @@ async def test_without_a_model_sentences_are_chosen_and_a_model_that_comes_reads
         session = memory.session(user="ann", session="s")
         (made,) = await chunks(memory, session)
         assert made.method is Method.MODEL
-        assert "The user likes apples number 0" in await known(memory)
+        assert len(await known(memory)) == 1, "a model and a rule say the same in other words"
         again = await memory.work()
         assert again == 0, "what a model wrote is not written again"
 

@@ -105,7 +105,8 @@ class Planning:
         """Every attempt failed: the pauses double, so that a long outage costs few calls."""
         pause = max(self.work.retry.max_seconds, (now - job.created_at).total_seconds())
         later = now + timedelta(seconds=min(pause, _LONGEST_PAUSE))
-        self._plan(unit, row, job.kind, now=now, run_at=later, needs_model=job.needs_model)
+        # it waits for the model: what is said meanwhile does not hurry it
+        self._plan(unit, row, job.kind, now=now, run_at=later, needs_model=True)
 
     def plan_rebuild(
         self,

@@ -83,7 +83,7 @@ class SqlChunks:
 
     def replace(self, row: SessionRow, old: Chunk, new: Chunk | None) -> bool:
         """Another chunk of the same range, or none, in the place of one; False if that is not there as it was."""
-        gone = sa.delete(chunks).where(*_OF_SESSION, chunks.c.id == old.id)
+        gone = sa.delete(chunks).where(*_OF_SESSION, chunks.c.id == old.id, chunks.c.stale == old.stale)
         if not self._run(gone, {"b_tenant": row.key.tenant, "b_uid": row.id}).rowcount:
             return False
         if new is not None:

@@ -165,10 +165,12 @@ class SqlFacts:
             facts.c.subject_id == subject,
             facts.c.state.in_(_BELIEVED),
         )
-        alike = mine.join(having, having.c.fact_id == facts.c.id).order_by(having.c.having.desc(), facts.c.id.desc())
+        alike = mine.join(having, having.c.fact_id == facts.c.id).order_by(
+            having.c.having.desc(), facts.c.standing.desc(), facts.c.id.desc()
+        )
         first = mine.order_by(facts.c.standing.desc(), facts.c.id.desc())
         rows = {row.id: row for query in (alike, first) for row in self._run(query.limit(limit))}
-        return [fact_from(row) for row in rows.values()]
+        return [fact_from(row) for row in list(rows.values())[:limit]]
 
     def insert(self, tenant: str, fact: Fact, *, key: str, terms: Sequence[str], action: FactAction) -> bool:
         """Keep a new fact with its sources; False, and nothing kept, if the owner has one with this content key."""

@@ -59,8 +59,9 @@ _HURRY = (
         jobs.c.kind == sa.bindparam("b_kind"),
         jobs.c.state == _QUEUED,
         jobs.c.attempt == 0,
+        sa.not_(jobs.c.needs_model),
     )
-    .values(run_at=_NOW, updated_at=_NOW)
+    .values(run_at=sa.bindparam("later", type_=jobs.c.run_at.type), updated_at=_NOW)
 )
 #: how far ahead of ours a clock may be: of another host, or of who held the row for which we waited
 _AHEAD = sa.bindparam("ahead", type_=jobs.c.run_at.type)
@@ -208,7 +209,7 @@ class SqlJobs:
         new = [job for key, job in keys.items() if key not in live]
         running = [key for key, (state, rearm, _) in live.items() if state == _RUNNING and not rearm]
         early = [
-            {**_place(key), "now": keys[key]["run_at"]}
+            {**_place(key), "later": keys[key]["run_at"], "now": keys[key]["updated_at"]}
             for key, (state, _, run_at) in live.items()
             if state == _QUEUED and key[2] == JobKind.EXTRACT.value and keys[key]["run_at"] < run_at
         ]

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from anaphora.testing.conformance.store_laws.appends import AppendLaws
 from anaphora.testing.conformance.store_laws.base import StoreLaws
+from anaphora.testing.conformance.store_laws.chunks import ChunkLaws
 from anaphora.testing.conformance.store_laws.concurrency import ConcurrencyLaws
 from anaphora.testing.conformance.store_laws.editing import EditingLaws
 from anaphora.testing.conformance.store_laws.embedding import EmbeddingLaws, LookupLaws
+from anaphora.testing.conformance.store_laws.fact_ends import FactSourceLaws
+from anaphora.testing.conformance.store_laws.fact_reading import FactReadingLaws
+from anaphora.testing.conformance.store_laws.facts import FactLaws
 from anaphora.testing.conformance.store_laws.heads import HeadLaws
 from anaphora.testing.conformance.store_laws.history import HistoryLaws
 from anaphora.testing.conformance.store_laws.jobs import JobLaws
 from anaphora.testing.conformance.store_laws.leases import LeaseLaws
 from anaphora.testing.conformance.store_laws.opening import OpeningLaws
 from anaphora.testing.conformance.store_laws.reading import ReadLaws
+from anaphora.testing.conformance.store_laws.reading_schedule import ScheduleLaws
 from anaphora.testing.conformance.store_laws.reset import ResetLaws
 from anaphora.testing.conformance.store_laws.retries import RetryLaws
 from anaphora.testing.conformance.store_laws.sessions import SessionLaws
+from anaphora.testing.conformance.store_laws.subjects import SubjectLaws
 from anaphora.testing.conformance.store_laws.summaries import SummaryLaws
 from anaphora.testing.conformance.store_laws.transactions import TransactionLaws
 from anaphora.testing.conformance.store_laws.turns import TurnLaws
@@ -43,6 +49,12 @@ class StoreConformance(
     VectorLaws,
     EmbeddingLaws,
     LookupLaws,
+    FactLaws,
+    FactSourceLaws,
+    FactReadingLaws,
+    SubjectLaws,
+    ChunkLaws,
+    ScheduleLaws,
     TransactionLaws,
     OpeningLaws,
     ResetLaws,

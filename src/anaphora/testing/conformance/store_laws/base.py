@@ -9,7 +9,7 @@ from pathlib import Path
 
 from anaphora.bootstrap.system import SystemClock, system_randomness
 from anaphora.ports.clock import Clock, Randomness
-from anaphora.ports.store import Planner, Store
+from anaphora.ports.store import Planner, Schedule, Store
 from anaphora.testing.conformance.laws import Laws
 from anaphora.testing.conformance.store_laws.tools import MAX_ATTEMPTS, never, reader_of
 
@@ -27,6 +27,7 @@ class StoreLaws(Laws, ABC):
         clock: Clock,
         randomness: Randomness,
         max_attempts: int,
+        schedule: Schedule | None,
     ) -> AbstractAsyncContextManager[Store]:
         """A store on the database that belongs to a folder, closed at the end.
 
@@ -41,11 +42,17 @@ class StoreLaws(Laws, ABC):
             clock: the time for waiting. It runs.
             randomness: for ids and the secret.
             max_attempts: how often a job that an append plans may be claimed.
+            schedule: asked inside each append when the session is to be read for facts; None: never.
 
         """
 
     def opened(
-        self, folder: Path, *, planner: Planner = never, max_attempts: int = MAX_ATTEMPTS
+        self,
+        folder: Path,
+        *,
+        planner: Planner = never,
+        max_attempts: int = MAX_ATTEMPTS,
+        schedule: Schedule | None = None,
     ) -> AbstractAsyncContextManager[Store]:
         """The store of a folder as most laws want it: with the real clock, and nothing is ever due."""
         return self.open_store(
@@ -55,4 +62,5 @@ class StoreLaws(Laws, ABC):
             clock=SystemClock(),
             randomness=system_randomness,
             max_attempts=max_attempts,
+            schedule=schedule,
         )
