@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
-from datetime import datetime
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -17,17 +18,34 @@ from tests.memory.harness import brief, opened, say, text
 
 from anaphora.bootstrap.maintenance import diagnose
 from anaphora.domain.context import Context
-from anaphora.errors import ModelUnavailable
+from anaphora.domain.facts import Fact, FactAction, FactState
+from anaphora.domain.messages import Trust
+from anaphora.domain.summaries import SummaryStatus
+from anaphora.domain.wire import PromptMessage
+from anaphora.errors import InvalidInput, ModelUnavailable
 from anaphora.memory import Memory, Session
-from anaphora.settings import RollingPairsSettings, WorkerSettings
+from anaphora.ports.store import Unit
+from anaphora.settings import BatchExtractionSettings, RollingPairsSettings, WorkerSettings
 from anaphora.testing import FakeClock
-from anaphora.testing.scripted import ScriptedChat
+from anaphora.testing.scripted import ScriptedChat, faithful
 
 #: many small summaries, and work that takes several steps
 BUSY: dict[str, Any] = {
     "rolling_pairs": RollingPairsSettings(window_pairs=1, min_messages_for_summary=4, summarise_after=2),
     "worker": WorkerSettings(max_attempts=1, batch_messages=4, redo_seconds=5.0),
 }
+#: and sessions that are read for facts, a few messages at a time
+KNOWING: dict[str, Any] = BUSY | {
+    "extraction": "batch",
+    "batch_extraction": BatchExtractionSettings(threshold=3, batch=4, idle_seconds=2.0),
+}
+#: a few messages are enough to be read for facts, and nothing is summarised
+READING: dict[str, Any] = {
+    "extraction": "batch",
+    "batch_extraction": BatchExtractionSettings(threshold=0, batch=4, idle_seconds=1000.0),
+}
+NOW = datetime(2026, 1, 5, 9, tzinfo=UTC)
+FRUIT = ("figs", "plums", "pears", "7 apples")
 
 
 @asynccontextmanager
@@ -43,6 +61,14 @@ async def two(folder: Path, clock: FakeClock | None = None, **options: Any) -> A
 async def exported(memory: Memory, **scope: Any) -> list[str]:
     """The lines of an export."""
     return [line async for line in memory.export(**scope)]
+
+
+async def listen(memory: Memory, chat: Session, *fruit: str) -> None:
+    """Somebody says what they like, and it is read for facts."""
+    for each in fruit:
+        await chat.add("user", f"I like {each}.")
+        await chat.add("assistant", "Noted.")
+    await memory.work()
 
 
 def broken(memory: Memory) -> list[str]:
@@ -77,14 +103,61 @@ async def seen(chat: Session, as_of: int | datetime | None = None) -> list[objec
     ]
 
 
+async def own_facts(memory: Memory, user: str, **options: Any) -> list[Fact]:
+    """All of a user's own, whatever their state, the newest first."""
+    found = await memory.facts.list(user=user, states=list(FactState), limit=1000, **options)
+    return [fact for fact in found if fact.owner == user]
+
+
+def a_fact(number: int, content: str = "Likes figs", **values: object) -> Fact:
+    """A fact with this number for an id; what is not given is as if its owner had added it."""
+    given: dict[str, Any] = {"agent": None, "category": "other", "trust": Trust.OWNER_CONFIRMED, **values}
+    return Fact(
+        id=UUID(int=number), owner="u", content=content, valid_from=NOW, created_at=NOW, updated_at=NOW, **given
+    )
+
+
+async def keep(memory: Memory, *facts: Fact) -> None:
+    """As if they had been learned or added, all at once."""
+    learning = memory._services.facts.learning
+
+    def work(unit: Unit) -> None:
+        for fact in facts:
+            assert learning.kept(unit, "t", fact, FactAction.LEARNED)
+
+    await memory._services.store.write("t", work)
+
+
+async def known(memory: Memory, user: str, **options: Any) -> list[object]:
+    """What a user knows: own facts with their sources and their pasts, those of others, and subjects."""
+    facts = await own_facts(memory, user, **options)
+    pasts = [tuple(await memory.facts.history(fact.id, user=user, **options)) for fact in facts]
+    return [
+        [_places(fact) for fact in await memory.facts.list(user=user, limit=1000, **options)],
+        [(_places(fact), past) for fact, past in zip(facts, pasts, strict=True)],
+        tuple(await memory.subjects.list(user=user, **options)),
+    ]
+
+
+def attentive(messages: Sequence[PromptMessage], schema: Mapping[str, Any] | None) -> str:
+    """Summaries as `brief` makes them, and honest facts."""
+    if schema is None or "facts" not in schema.get("properties", {}):
+        return brief(messages, schema)
+    made = json.loads(faithful(messages, schema))
+    return json.dumps({**made, **(json.loads(brief(messages, schema)) if "points" in made else {})})
+
+
 class Life:
     """What may happen to the conversations of a memory, by chance."""
 
     names = (("ann", "a", "1"), ("ann", "b", "1"), ("ann", "a", "ü/:%\u2028"), ("bob", "a", "1"))
+    users = ("ann", "bob")
+    learning = ("tell", "tell", "know", "know", "correct", "mark", "mark", "mark", "forget")
     actions = ("say", "say", "say", "turn", "step", "step", "work", "edit", "delete", "rebuild", "end", "reset", "fail")
 
     def __init__(self, memory: Memory, clock: FakeClock, model: ScriptedChat, seed: int) -> None:
         self.memory, self.clock, self.model, self.random = memory, clock, model, Random(seed)
+        self.knows = memory._services.settings.extraction != "none"
         self.receipts: list[UUID] = []
         self.times: list[datetime] = []
 
@@ -97,11 +170,31 @@ class Life:
     async def go_on(self, steps: int) -> None:
         """So many things happen."""
         chats = list(self.chats())
+        if self.knows:
+            await self.memory.subjects.create("x", user="ann", name="The X", members=["bob"])
+            await self.memory.subjects.create("ü/", user="bob", members=["cleo", "ann"])
         for _ in range(steps):
-            self.model.script = brief
-            await self._do(self.random.choice(self.actions), self.random.choice(chats))
+            self.model.script = attentive
+            if self.knows and self.random.random() < 0.4:
+                with suppress(InvalidInput):  # not everything may be done with every fact
+                    await self._learn(self.random.choice(self.learning), self.random.choice(chats))
+            else:
+                await self._do(self.random.choice(self.actions), self.random.choice(chats))
             self.times.append(self.clock.now())
             await self.clock.advance(self.random.choice([0, 0.25, 1]))
+
+    async def leave_open(self) -> None:
+        """Work that is half done: the longest session is being summarised anew, and the next one was just edited."""
+        self.model.script = attentive
+        await self.memory.work()
+        by_length = sorted([(await self.head(chat), at, chat) for at, chat in enumerate(self.chats())], reverse=True)
+        (_, _, longest), (_, _, edited), *_ = by_length
+        await longest.rebuild(from_seq=1)
+        while not any(s.status is SummaryStatus.BUILDING for s in await longest.summaries(limit=100)):
+            assert await self.memory._services.worker.step(), "nothing was rebuilt in steps"
+        seq = next(m.seq for m in await edited.messages(limit=1000) if not m.deleted)
+        await edited.edit(seq, f"#{seq}# at last")
+        self.times.append(self.clock.now())
 
     async def head(self, chat: Session) -> int:
         """How many messages a session has."""
@@ -137,15 +230,53 @@ class Life:
             case _:
                 pass
 
+    async def _learn(self, action: str, chat: Session) -> None:
+        user = self.random.choice(self.users)
+        said = self.random.choice(FRUIT)
+        match action:
+            case "tell":
+                head = await self.head(chat)
+                said = f"I {self.random.choice(['like', 'hate'])} {said}. {text(head)}"
+                self.receipts.append((await chat.add("user", said)).id)
+                self.receipts.append((await chat.add("assistant", text(head + 1))).id)
+            case "know":
+                subject = self.random.choice([None, "x", "ü/", "nobody"])
+                pinned = self.random.random() < 0.3
+                await self.memory.facts.add(f"Likes {said}", user=user, subject=subject, pinned=pinned)
+            case _:
+                facts = await own_facts(self.memory, user)
+                if facts:
+                    await self._change(action, self.random.choice(facts), user, said)
+
+    async def _change(self, action: str, fact: Fact, user: str, said: str) -> None:
+        facts = self.memory.facts
+        match action:
+            case "correct":
+                await facts.edit(fact.id, user=user, content=f"Prefers {said}", importance=self.random.randint(1, 10))
+            case "forget":
+                await self.random.choice([facts.delete, facts.undo, facts.undo])(fact.id, user=user)
+            case _:
+                change = self.random.choice(
+                    [facts.pin, facts.unpin, facts.confirm, facts.share, facts.share, facts.unshare]
+                )
+                await change(fact.id, user=user)
+
 
 async def a_life(folder: Path) -> list[str]:
     """The lines of a memory that much has happened to."""
-    clock, model = FakeClock(), ScriptedChat(brief)
+    clock, model = FakeClock(), ScriptedChat(attentive)
     folder.mkdir()
-    async with opened(folder, chat=model, clock=clock, **BUSY) as memory:
-        await Life(memory, clock, model, 1).go_on(100)
+    async with opened(folder, chat=model, clock=clock, **KNOWING) as memory:
+        await Life(memory, clock, model, 1).go_on(150)
         return await exported(memory)
 
 
 def _down(*_: object) -> str:
     raise ModelUnavailable("the model is down")
+
+
+def _places(fact: Fact) -> object:
+    """The fact without the ids of sessions, which each database has its own of; sources by name."""
+    return replace(fact, sources=()), sorted(
+        (source.key, source.seq, source.quote, source.range) for source in fact.sources
+    )

@@ -14,8 +14,8 @@ import anyio
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.memory.harness import brief, conversation, opened, say, settle, text
-from tests.services.lives import BUSY, Life, broken, exported, of_kind, seen, two
+from tests.memory.harness import conversation, opened, say, settle, text
+from tests.services.lives import KNOWING, Life, attentive, broken, exported, known, of_kind, seen, two
 
 from anaphora.domain import records
 from anaphora.domain.summaries import SummaryStatus
@@ -32,10 +32,11 @@ STEPS = 150
 
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_an_export_of_an_import_is_the_export_and_the_memory_is_the_same(seed: int, tmp_path: Path) -> None:
-    clock, model = FakeClock(), ScriptedChat(brief)
-    async with two(tmp_path, clock, chat=model, **BUSY) as (here, there):
+    clock, model = FakeClock(), ScriptedChat(attentive)
+    async with two(tmp_path, clock, chat=model, **KNOWING) as (here, there):
         life = Life(here, clock, model, seed)
         await life.go_on(STEPS)
+        await life.leave_open()
         lines = await exported(here)
         assert await exported(here) == lines, "the same data gives other lines"
         report = await there.restore(lines)
@@ -46,12 +47,14 @@ async def test_an_export_of_an_import_is_the_export_and_the_memory_is_the_same(s
         assert report == ImportReport(
             conversations=footer.sessions, sessions=footer.sessions, messages=footer.messages, held=0
         )
+        for user in (*life.users, "cleo"):
+            assert await known(there, user) == await known(here, user)
         for chat in life.chats():
             twin = there.session(user=chat.key.user, agent=chat.key.agent, session=chat.key.session)
             await check_twins(chat, twin, life)
         for receipt in life.receipts:
             assert await there.receipt(receipt) is await here.receipt(receipt)
-        model.script = brief
+        model.script = attentive
         await settle(there, clock)
         assert broken(there) == [], "what was due after the import broke a promise"
 
@@ -72,15 +75,23 @@ async def check_twins(chat: Session, twin: Session, life: Life) -> None:
 
 
 async def test_every_kind_of_record_is_in_such_a_life(tmp_path: Path) -> None:
-    """Rebuilds under way, stale versions, digests, tombstones and erased receipts."""
-    clock, model = FakeClock(), ScriptedChat(brief)
-    async with opened(tmp_path, chat=model, clock=clock, **BUSY) as memory:
-        await Life(memory, clock, model, 1).go_on(STEPS)
+    """Rebuilds under way, stale versions, digests, tombstones and erased receipts; facts in every state."""
+    clock, model = FakeClock(), ScriptedChat(attentive)
+    async with opened(tmp_path, chat=model, clock=clock, **KNOWING) as memory:
+        life = Life(memory, clock, model, 1)
+        await life.go_on(STEPS)
+        await life.leave_open()
         lines = await exported(memory)
     assert {json.loads(line)["record"] for line in lines} == set(records.KINDS)
     assert {value["status"] for value in of_kind(lines, "summary")} == set(SummaryStatus)
     assert {value["method"] for value in of_kind(lines, "summary")} == {"model", "digest"}
     assert {value["reader"].partition(":")[0] for value in of_kind(lines, "move")} == {"live", "rebuild"}
+    assert {value.get("stale", False) for value in of_kind(lines, "chunk")} == {True, False}
+    facts = of_kind(lines, "fact")
+    assert {value.get("state", "active") for value in facts} >= {"active", "closed"}
+    assert {value.get("visibility", "private") for value in facts} == {"private", "shared"}
+    assert any("superseded_by" in value for value in facts)
+    assert {"agent" in value for value in facts} == {"pinned" in value for value in facts} == {True, False}
     assert {value.get("erased", False) for value in of_kind(lines, "receipt")} == {True, False}
     assert {value.get("deleted", False) for value in of_kind(lines, "message")} == {True, False}
 
@@ -285,8 +296,8 @@ def test_the_schema_and_the_lines_have_the_same_source(tmp_path: Path) -> None:
 
 
 async def test_every_exported_line_has_the_keys_of_the_schema_in_its_order(tmp_path: Path) -> None:
-    clock, model = FakeClock(), ScriptedChat(brief)
-    async with opened(tmp_path, chat=model, clock=clock, **BUSY) as memory:
+    clock, model = FakeClock(), ScriptedChat(attentive)
+    async with opened(tmp_path, chat=model, clock=clock, **KNOWING) as memory:
         await Life(memory, clock, model, 1).go_on(STEPS)
         lines = await exported(memory)
     definitions = {

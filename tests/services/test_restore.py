@@ -16,7 +16,7 @@ from anaphora.domain.messages import ReceiptState
 from anaphora.domain.summaries import Method, SummaryStatus
 from anaphora.errors import InvalidInput, ModelUnavailable, StoreBusy
 from anaphora.memory import Memory
-from anaphora.services.importing.exported import BLOCK
+from anaphora.services.importing.pieces import BLOCK
 from anaphora.services.importing.run import ImportReport
 from anaphora.testing import FakeClock, RaiseAt
 from anaphora.testing.scripted import ScriptedChat

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
@@ -15,11 +16,14 @@ from anaphora.domain.facts import (
     Visibility,
     checked_content,
 )
+from anaphora.domain.keys import checked_text
 from anaphora.domain.record_fields import MOST, Count, Id, MethodName, Name, RecordModel, Span, Text, Time, TrustName
 
-_Content: TypeAlias = Annotated[str, AfterValidator(checked_content), Field(min_length=1, max_length=MAX_CONTENT)]
+_Content: TypeAlias = Annotated[str, Field(min_length=1, max_length=MAX_CONTENT), AfterValidator(checked_content)]
 _Importance: TypeAlias = Annotated[int, Field(ge=LEAST_IMPORTANT, le=MOST_IMPORTANT)]
-_Some: TypeAlias = Annotated[Text, Field(min_length=1)]
+_PLAIN = AfterValidator(partial(checked_text, what="it"))
+_Some: TypeAlias = Annotated[str, Field(min_length=1), _PLAIN]
+_Title: TypeAlias = Annotated[str, Field(min_length=1, max_length=200), _PLAIN]
 _VisibilityName: TypeAlias = Annotated[Visibility, Field(strict=False)]
 _StateName: TypeAlias = Annotated[FactState, Field(strict=False)]
 _ActionName: TypeAlias = Annotated[FactAction, Field(strict=False)]
@@ -49,7 +53,7 @@ class SubjectRecord(RecordModel):
 
     record: Literal["subject"]
     id: Name
-    name: Annotated[Text, Field(min_length=1, max_length=200)] = Field(description="As people read it.")
+    name: _Title = Field(description="As people read it.")
     owner: Name
     created_at: Time
     members: list[Name] = Field(min_length=1, description="By name; the owner is one of them.")

@@ -7,116 +7,47 @@ default is left out; times are RFC 3339 in UTC with microseconds. So the same re
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache
 from typing import Annotated, Any, Final, Literal, NoReturn, TypeAlias
-from uuid import UUID
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    InstanceOf,
-    PlainSerializer,
-    TypeAdapter,
-    ValidationError,
-    WithJsonSchema,
-)
+from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
-from anaphora.domain.keys import MAX_ID_CHARS, SeqRange, checked_id, checked_text
-from anaphora.domain.messages import Role, Trust
-from anaphora.domain.summaries import Method, SummaryStatus
+from anaphora.domain.fact_records import (
+    ChunkRecord,
+    FactRecord,
+    FactSourceRecord,
+    FactVersionRecord,
+    SubjectRecord,
+)
+from anaphora.domain.record_fields import (
+    MOST,
+    Count,
+    Id,
+    Json,
+    MethodName,
+    Name,
+    RecordModel,
+    RoleName,
+    Span,
+    StatusName,
+    Text,
+    Time,
+    TrustName,
+)
 from anaphora.errors import InvalidInput
 
 #: of the format; raised when older versions of Anaphora would misread what is written
 VERSION: Final = 1
 
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
-_TIME_SCHEMA = {"type": "string", "format": "date-time", "pattern": f"^{_TIME.pattern}$"}
-_SPAN_SCHEMA = {
-    "type": "array",
-    "items": {"type": "integer", "minimum": 0},
-    "minItems": 2,
-    "maxItems": 2,
-    "description": "[start, stop): from the first number to before the second.",
-}
 #: breaks lines for some readers; inside JSON strings they can be written by their codes
 _BREAKS = str.maketrans({char: f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"})
-#: the largest number that every database holds in a column of whole numbers
-_MOST: Final = 2**31 - 1
 #: characters of an explanation
 _MAX_SHOWN: Final = 200
 
 
-def _as_uuid(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    found = UUID(value)
-    if str(found) != value:
-        raise ValueError("a UUID has lower-case letters and hyphens")
-    return found
-
-
-def _as_time(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    if not _TIME.fullmatch(value):
-        raise ValueError("a time looks like 2026-05-08T13:56:00.000000Z")
-    return datetime.fromisoformat(value)
-
-
-def _time_text(value: datetime) -> str:
-    return value.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
-
-
-def _as_span(value: object) -> object:
-    if not isinstance(value, list):
-        return value
-    if len(value) != 2 or not all(type(number) is int and number <= _MOST for number in value):
-        raise ValueError("a range is two whole numbers")
-    return SeqRange(*value)
-
-
-Id: TypeAlias = Annotated[
-    InstanceOf[UUID],
-    BeforeValidator(_as_uuid),
-    PlainSerializer(str, return_type=str),
-    WithJsonSchema({"type": "string", "format": "uuid"}),
-]
-Time: TypeAlias = Annotated[
-    InstanceOf[datetime],
-    BeforeValidator(_as_time),
-    PlainSerializer(_time_text, return_type=str),
-    WithJsonSchema(_TIME_SCHEMA),
-]
-Span: TypeAlias = Annotated[
-    InstanceOf[SeqRange],
-    BeforeValidator(_as_span),
-    PlainSerializer(lambda span: [span.start, span.stop], return_type=list[int]),
-    WithJsonSchema(_SPAN_SCHEMA),
-]
-Text: TypeAlias = Annotated[str, AfterValidator(partial(checked_text, what="it"))]
-Name: TypeAlias = Annotated[
-    str, AfterValidator(partial(checked_id, what="it")), Field(min_length=1, max_length=MAX_ID_CHARS)
-]
-Count: TypeAlias = Annotated[int, Field(ge=0, le=_MOST)]
-Json: TypeAlias = dict[str, Any]
-_RoleName: TypeAlias = Annotated[Role, Field(strict=False)]
-_TrustName: TypeAlias = Annotated[Trust, Field(strict=False)]
-_MethodName: TypeAlias = Annotated[Method, Field(strict=False)]
-_StatusName: TypeAlias = Annotated[SummaryStatus, Field(strict=False)]
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
-
-
-class HeaderRecord(_Model):
+class HeaderRecord(RecordModel):
     """The first line."""
 
     record: Literal["export"]
@@ -124,8 +55,8 @@ class HeaderRecord(_Model):
     version: Literal[1] = Field(description="Of the format. Later ones are refused.")
 
 
-class SessionRecord(_Model):
-    """One conversation. Its messages follow, then its summaries, then the moves of its readers."""
+class SessionRecord(RecordModel):
+    """One conversation. Its messages follow, then its summaries, its chunks, and the moves of its readers."""
 
     record: Literal["session"]
     user: Name
@@ -140,34 +71,34 @@ class SessionRecord(_Model):
     ended_at: Time | None = None
 
 
-class MessageRecord(_Model):
+class MessageRecord(RecordModel):
     """One message as it is now. Its earlier versions follow. One that was deleted says nothing."""
 
     record: Literal["message"]
     id: Id
     seq: Count = Field(description="Its number in the session, from 0, without holes.")
     turn: Count = Field(description="The number of the first message of its turn.")
-    role: _RoleName
+    role: RoleName
     name: Text | None = None
     content: Text = ""
     parts: list[Json] = Field(default_factory=list)
     metadata: Json = Field(default_factory=dict)
     tokens: Count
     source: Text
-    trust: _TrustName
+    trust: TrustName
     created_at: Time = Field(description="When it was said.")
     appended_at: Time = Field(description="When it was stored.")
-    version: int = Field(default=1, ge=1, le=_MOST)
+    version: int = Field(default=1, ge=1, le=MOST)
     changed_at: Time | None = Field(default=None, description="When it was last edited or deleted.")
     deleted: bool = False
 
 
-class VersionRecord(_Model):
+class VersionRecord(RecordModel):
     """What the message before said in an earlier version."""
 
     record: Literal["version"]
     seq: Count
-    version: int = Field(ge=1, le=_MOST)
+    version: int = Field(ge=1, le=MOST)
     name: Text | None = None
     content: Text = ""
     parts: list[Json] = Field(default_factory=list)
@@ -178,38 +109,38 @@ class VersionRecord(_Model):
     replaced_head: Count = Field(description="How many messages the session had then.")
 
 
-class PointRecord(_Model):
+class PointRecord(RecordModel):
     """One statement of a summary."""
 
     range: Span
     elided: list[Span] = Field(default_factory=list, description="What of the range it says nothing about.")
     text: Text
-    method: _MethodName
+    method: MethodName
     tokens: Count
 
 
-class StateRecord(_Model):
+class StateRecord(RecordModel):
     """A status that a summary reached, and when."""
 
-    status: _StatusName
+    status: StatusName
     at: Time
     log_head: Count = Field(description="How many messages the session had then.")
 
 
-class SummaryRecord(_Model):
+class SummaryRecord(RecordModel):
     """One version of a summary, with its points and every status that it ever had."""
 
     record: Literal["summary"]
     id: Id
     strategy: Name
-    version: int = Field(ge=1, le=_MOST)
+    version: int = Field(ge=1, le=MOST)
     base_id: Id | None = Field(default=None, description="The version that it carried on from.")
     range: Span
-    status: _StatusName
-    method: _MethodName
+    status: StatusName
+    method: MethodName
     model: Text | None = None
     prompt_version: Text | None = None
-    trust: _TrustName
+    trust: TrustName
     tokens: Count
     generation_ms: Count
     created_at: Time
@@ -217,7 +148,7 @@ class SummaryRecord(_Model):
     states: list[StateRecord] = Field(min_length=1)
 
 
-class MoveRecord(_Model):
+class MoveRecord(RecordModel):
     """A reader of the session went there; where it went last, it stands."""
 
     record: Literal["move"]
@@ -228,7 +159,7 @@ class MoveRecord(_Model):
     log_head: Count = Field(description="How many messages the session had then.")
 
 
-class ReceiptRecord(_Model):
+class ReceiptRecord(RecordModel):
     """What an append returned."""
 
     record: Literal["receipt"]
@@ -241,7 +172,7 @@ class ReceiptRecord(_Model):
     erased: bool = Field(default=False, description="The session was reset since: its messages are gone.")
 
 
-class FooterRecord(_Model):
+class FooterRecord(RecordModel):
     """The last line: what the export holds, and the sum of all lines before."""
 
     record: Literal["end"]
@@ -252,6 +183,11 @@ class FooterRecord(_Model):
     summaries: Count
     moves: Count
     receipts: Count
+    chunks: Count = 0
+    subjects: Count = 0
+    facts: Count = 0
+    fact_versions: Count = 0
+    fact_sources: Count = 0
     sha256: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of all lines before, each with its line feed.")
 
 
@@ -261,13 +197,32 @@ Record: TypeAlias = (
     | MessageRecord
     | VersionRecord
     | SummaryRecord
+    | ChunkRecord
     | MoveRecord
     | ReceiptRecord
+    | SubjectRecord
+    | FactRecord
+    | FactVersionRecord
+    | FactSourceRecord
     | FooterRecord
 )
 
 #: what `record` may be, in the order in which records stand
-KINDS: Final = ("export", "session", "message", "version", "summary", "move", "receipt", "end")
+KINDS: Final = (
+    "export",
+    "session",
+    "message",
+    "version",
+    "summary",
+    "chunk",
+    "move",
+    "receipt",
+    "subject",
+    "fact",
+    "fact_version",
+    "fact_source",
+    "end",
+)
 
 
 def header() -> HeaderRecord:

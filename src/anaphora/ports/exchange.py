@@ -1,4 +1,4 @@
-"""Whole sessions, row by row: out of a store, and into another exactly as they were."""
+"""Whole sessions and what is known, row by row: out of a store, and into another exactly as they were."""
 
 from __future__ import annotations
 
@@ -8,6 +8,14 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from anaphora.domain.fact_records import (
+    ChunkRecord,
+    FactRecord,
+    FactSourceRecord,
+    FactVersionRecord,
+    SubjectRecord,
+)
+from anaphora.domain.facts import Fact, FactAction, FactVersion, Source
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.records import (
     MessageRecord,
@@ -27,6 +35,11 @@ class Scope:
     user: str | None = None
     agent: str | None = None
     session: str | None = None
+
+    @property
+    def names_sessions(self) -> bool:
+        """Only some of a user's sessions are meant, and of what is known only what they told."""
+        return self.agent is not None or self.session is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +68,100 @@ class Kept:
     receipt: ReceiptRecord
 
 
-class Dump(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptSource:
+    """What a fact was learned from, with the session and the epoch that its message belongs to now."""
+
+    session_id: UUID
+    epoch: int
+    source: FactSourceRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What tells whether a stored message still says what was quoted of it."""
+
+    id: UUID
+    version: int
+    deleted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactEntry:
+    """A fact as it is to be kept, with its sources in it and its past beside it."""
+
+    fact: Fact
+    #: what made the version that it has now, and which one an undo brought back with that
+    action: FactAction
+    restores: int | None
+    #: the earlier ones, oldest first
+    versions: tuple[FactVersion, ...]
+    #: as `services.learning.key_of` makes it
+    key: str
+    terms: tuple[str, ...]
+
+
+class DumpFacts(Protocol):
+    """What is known, out of the store. What is lazy must be used up inside its transaction."""
+
+    def subjects(self, scope: Scope, *, after: str | None, limit: int) -> Sequence[SubjectRecord]:
+        """Subjects by id, by code points, behind `after`, with their members.
+
+        Those that a user who is meant is a member of; if the scope names sessions, of these only what the sessions
+        are about.
+        """
+        ...
+
+    def facts(
+        self, scope: Scope, *, after: UUID | None, limit: int
+    ) -> Iterator[FactRecord | FactVersionRecord | KeptSource]:
+        """Facts by id, behind `after`, each before its earlier versions and its sources; read a page at a time.
+
+        Those whose owner is meant, whoever else may read them. If the scope names sessions: those that an agent
+        learned and that have a source in one of these; no other sources of them.
+        """
+        ...
+
+
+class RestoreFacts(Protocol):
+    """What is known, into the store. Nothing here checks what a record says."""
+
+    def fact_owners(self, tenant: str, ids: Iterable[UUID]) -> Mapping[UUID, str]:
+        """Whose those of the facts are that are there."""
+        ...
+
+    def facts_saying(
+        self, tenant: str, contents: Iterable[tuple[str, str, str]]
+    ) -> Mapping[tuple[str, str, str], UUID]:
+        """Facts that are believed or in review, by owner, subject (`""`: the owner) and content key."""
+        ...
+
+    def said(self, tenant: str, places: Iterable[tuple[UUID, int]]) -> Mapping[tuple[UUID, int], Said]:
+        """Those of the messages (session and number) that are there."""
+        ...
+
+    def known_sources(self, tenant: str, sources: Iterable[tuple[UUID, UUID, int]]) -> set[tuple[UUID, UUID, int]]:
+        """Those of the sources (fact, session and number) that are there."""
+        ...
+
+    def add_facts(self, tenant: str, entries: Sequence[FactEntry]) -> None:
+        """Insert facts with their versions, sources and terms."""
+        ...
+
+    def add_sources(self, tenant: str, sources: Sequence[tuple[UUID, Source]]) -> None:
+        """Insert sources of facts that are there."""
+        ...
+
+    def without_successor(self, tenant: str, owner: str | None, *, limit: int) -> Sequence[UUID]:
+        """Facts of an owner (None: of all) that say which fact took their place, where there is none of that id."""
+        ...
+
+    def forget_successors(self, tenant: str, ids: Sequence[UUID]) -> None:
+        """They stay as they are, and say no longer which fact took their place."""
+        ...
+
+
+class Dump(DumpFacts, Protocol):
     """Out of the store. What is lazy must be used up inside its transaction."""
 
     def keys(self, scope: Scope, *, after: SessionKey | None, limit: int) -> Sequence[SessionKey]:
@@ -66,8 +172,8 @@ class Dump(Protocol):
         """Every message in order, tombstones too, each before its earlier versions; read a page at a time."""
         ...
 
-    def derived(self, row: SessionRow) -> Iterator[SummaryRecord | MoveRecord]:
-        """Every version of every strategy, then every move of every reader, in order; read a page at a time."""
+    def derived(self, row: SessionRow) -> Iterator[SummaryRecord | ChunkRecord | MoveRecord]:
+        """Every version of every strategy, every chunk, every move of every reader, in order; a page at a time."""
         ...
 
     def receipts(self, scope: Scope, *, after: UUID | None, limit: int) -> Sequence[Kept]:
@@ -75,7 +181,7 @@ class Dump(Protocol):
         ...
 
 
-class Restore(Protocol):
+class Restore(RestoreFacts, Protocol):
     """Into the store. Nothing here plans work, and nothing checks what a record says."""
 
     def stamps(self, row: SessionRow, span: SeqRange) -> Sequence[Stamp]:
@@ -98,8 +204,14 @@ class Restore(Protocol):
         """True if nothing was derived from the session's messages."""
         ...
 
-    def derive(self, row: SessionRow, summaries: Sequence[SummaryRecord], moves: Sequence[MoveRecord]) -> None:
-        """Insert versions with their states, and where each reader was and is. Bases before what they are bases of."""
+    def derive(
+        self,
+        row: SessionRow,
+        summaries: Sequence[SummaryRecord],
+        chunks: Sequence[ChunkRecord],
+        moves: Sequence[MoveRecord],
+    ) -> None:
+        """Insert versions with their states, bases first; chunks; and where each reader was and is."""
         ...
 
     def first_changed(self, row: SessionRow, span: SeqRange) -> int | None:

@@ -1,24 +1,33 @@
 """Everything that is remembered, as lines that another memory can read.
 
 A session is read in one snapshot, whole, and written aside before any of it is handed out: so it is one moment of its
-past (I1), however slowly the lines are taken, and no reader keeps the database waiting meanwhile.
+past (I1), however slowly the lines are taken, and no reader keeps the database waiting meanwhile. So is a fact with its
+past and its sources; what it was learned from after its session was written is left out.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from itertools import chain
 from tempfile import SpooledTemporaryFile
-from typing import IO
+from typing import IO, TypeAlias
 from uuid import UUID
 
 import anyio.to_thread
 
+from anaphora.domain.fact_records import (
+    ChunkRecord,
+    FactRecord,
+    FactSourceRecord,
+    FactVersionRecord,
+    SubjectRecord,
+)
 from anaphora.domain.keys import SessionKey
+from anaphora.domain.messages import Trust
 from anaphora.domain.records import (
     FooterRecord,
     MessageRecord,
@@ -30,14 +39,15 @@ from anaphora.domain.records import (
     header,
     line_of,
 )
-from anaphora.ports.exchange import Kept, Scope
+from anaphora.ports.exchange import Kept, KeptSource, Scope
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Store, Unit
 
 #: bytes after which a batch of sessions ends, and of which no more are kept in memory
 _BATCH_BYTES = 4 << 20
-#: sessions of one batch at most
+#: sessions of one batch at most, and facts
 _BATCH_SESSIONS = 1000
+_BATCH_FACTS = 1000
 _PAGE = 100
 _RECEIPTS = 1000
 #: bytes that are taken back into memory at once
@@ -55,6 +65,11 @@ class Tally:
     summaries: int = 0
     moves: int = 0
     receipts: int = 0
+    chunks: int = 0
+    subjects: int = 0
+    facts: int = 0
+    fact_versions: int = 0
+    fact_sources: int = 0
 
 
 @dataclass(slots=True)
@@ -62,18 +77,31 @@ class _Progress:
     """How far an export has come."""
 
     tally: Tally
-    #: the last session that was written
+    #: the last session that was written, and the last fact
     after: SessionKey | None = None
+    fact: UUID | None = None
     more: bool = True
     #: epoch and length of each session as it was written
     logs: dict[UUID, tuple[int, int]] = field(default_factory=dict)
+    #: whose sessions and facts were written
+    users: set[str] = field(default_factory=set)
 
     def go_on(self, batch: _Progress) -> None:
         """Add what a batch that began here has come to."""
         for each in fields(Tally):
             setattr(self.tally, each.name, getattr(batch.tally, each.name))
-        self.after, self.more = batch.after, batch.more
+        self.after, self.fact, self.more = batch.after, batch.fact, batch.more
         self.logs.update(batch.logs)
+        self.users |= batch.users
+        self.tally.users = len(self.users)
+
+    def next(self) -> _Progress:
+        """What the next batch begins with."""
+        return _Progress(replace(self.tally), after=self.after, fact=self.fact)
+
+
+#: writes the next batch of what is in the scope aside; run a second time, it begins anew
+_Writing: TypeAlias = Callable[[Unit, Scope, _Progress, IO[bytes]], _Progress]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,10 +112,18 @@ class Export:
 
     async def finds(self, scope: Scope) -> bool:
         """True if there is anything to export."""
-        return bool(await self.store.read(scope.tenant, lambda unit: unit.exchange.keys(scope, after=None, limit=1)))
+
+        def find(unit: Unit) -> bool:
+            return (
+                bool(unit.exchange.keys(scope, after=None, limit=1))
+                or any(True for _ in unit.exchange.facts(scope, after=None, limit=1))
+                or bool(unit.exchange.subjects(scope, after=None, limit=1))
+            )
+
+        return await self.store.read(scope.tenant, find)
 
     async def lines(self, scope: Scope, *, tally: Tally | None = None) -> AsyncGenerator[str]:
-        """The lines of an export, each with its line feed: header, sessions in order, receipts, footer.
+        """The lines of an export, each with its line feed: header, sessions, receipts, subjects, facts, footer.
 
         The same data gives the same lines. What is appended meanwhile, or made, may be in it or not.
 
@@ -109,16 +145,9 @@ class Export:
 
     async def _body(self, scope: Scope, progress: _Progress) -> AsyncGenerator[str]:
         yield line_of(header())
-        while progress.more:
-            with SpooledTemporaryFile(max_size=_BATCH_BYTES) as aside:
-                batch = await self.store.read(
-                    scope.tenant, partial(_write_sessions, scope=scope, before=progress, aside=aside)
-                )
-                progress.go_on(batch)
-                aside.seek(0)
-                while lines := await anyio.to_thread.run_sync(aside.readlines, _READ_BYTES):
-                    for line in lines:
-                        yield line.decode()
+        async with aclosing(self._batches(scope, progress, _write_sessions)) as lines:
+            async for line in lines:
+                yield line
         last: UUID | None = None
         while kept := await self.store.read(scope.tenant, partial(_receipts, scope=scope, after=last)):
             for each in kept:
@@ -127,13 +156,36 @@ class Export:
                     progress.tally.receipts += 1
                     yield line_of(receipt)
             last = kept[-1].receipt.id
+        name: str | None = None
+        while subjects := await self.store.read(scope.tenant, partial(_subjects, scope=scope, after=name)):
+            for subject in subjects:
+                progress.tally.subjects += 1
+                yield line_of(subject)
+            name = subjects[-1].id
+        async with aclosing(self._batches(scope, progress, partial(_write_facts, logs=progress.logs))) as lines:
+            async for line in lines:
+                yield line
+
+    async def _batches(self, scope: Scope, progress: _Progress, write: _Writing) -> AsyncGenerator[str]:
+        """The lines of all batches; no transaction is open while they are taken."""
+        progress.more = True
+        while progress.more:
+            with SpooledTemporaryFile(max_size=_BATCH_BYTES) as aside:
+                progress.go_on(await self.store.read(scope.tenant, partial(_anew, write, scope, progress, aside)))
+                aside.seek(0)
+                while lines := await anyio.to_thread.run_sync(aside.readlines, _READ_BYTES):
+                    for line in lines:
+                        yield line.decode()
 
 
-def _write_sessions(unit: Unit, *, scope: Scope, before: _Progress, aside: IO[bytes]) -> _Progress:
-    """The next batch of sessions, each of them whole. Run a second time, it begins anew."""
+def _anew(write: _Writing, scope: Scope, before: _Progress, aside: IO[bytes], unit: Unit) -> _Progress:
     aside.seek(0)
     aside.truncate()
-    progress = _Progress(replace(before.tally), after=before.after)
+    return write(unit, scope, before.next(), aside)
+
+
+def _write_sessions(unit: Unit, scope: Scope, progress: _Progress, aside: IO[bytes]) -> _Progress:
+    """The next batch of sessions, each of them whole."""
     left = _BATCH_SESSIONS
     while left > 0:
         keys = unit.exchange.keys(scope, after=progress.after, limit=_PAGE)
@@ -154,7 +206,7 @@ def _write_sessions(unit: Unit, *, scope: Scope, before: _Progress, aside: IO[by
 def _write_session(unit: Unit, row: SessionRow, progress: _Progress, aside: IO[bytes]) -> None:
     tally = progress.tally
     tally.sessions += 1
-    tally.users += progress.after is None or progress.after.user != row.key.user
+    progress.users.add(row.key.user)
     progress.logs[row.id] = (row.epoch, row.head)
     aside.write(line_of(_session(row)).encode())
     for record in chain(unit.exchange.log(row), unit.exchange.derived(row)):
@@ -165,6 +217,8 @@ def _write_session(unit: Unit, row: SessionRow, progress: _Progress, aside: IO[b
                 tally.versions += 1
             case SummaryRecord():
                 tally.summaries += 1
+            case ChunkRecord():
+                tally.chunks += 1
             case MoveRecord():
                 tally.moves += 1
         aside.write(line_of(record).encode())
@@ -190,6 +244,10 @@ def _receipts(unit: Unit, *, scope: Scope, after: UUID | None) -> Sequence[Kept]
     return unit.exchange.receipts(scope, after=after, limit=_RECEIPTS)
 
 
+def _subjects(unit: Unit, *, scope: Scope, after: str | None) -> Sequence[SubjectRecord]:
+    return unit.exchange.subjects(scope, after=after, limit=_PAGE)
+
+
 def _as_of(kept: Kept, logs: Mapping[UUID, tuple[int, int]]) -> ReceiptRecord | None:
     """The receipt as it was when its session was written; None if it was not there yet."""
     if kept.session_id not in logs:
@@ -198,3 +256,81 @@ def _as_of(kept: Kept, logs: Mapping[UUID, tuple[int, int]]) -> ReceiptRecord | 
     if kept.epoch > epoch or (kept.epoch == epoch and kept.receipt.range.stop > head):
         return None
     return kept.receipt.model_copy(update={"erased": kept.epoch < epoch})
+
+
+def _write_facts(
+    unit: Unit, scope: Scope, progress: _Progress, aside: IO[bytes], *, logs: Mapping[UUID, tuple[int, int]]
+) -> _Progress:
+    """The next batch of facts, each of them whole."""
+    left = _BATCH_FACTS
+    while left > 0:
+        page = _FactPage(scope, progress, aside, logs)
+        page.write(unit.exchange.facts(scope, after=progress.fact, limit=_PAGE))
+        left -= _PAGE
+        if page.count < _PAGE:
+            progress.more = False
+            return progress
+        if aside.tell() >= _BATCH_BYTES:
+            return progress
+    return progress
+
+
+class _FactPage:
+    """Writes facts; one whose sources are all younger than their sessions in the export is not written."""
+
+    def __init__(
+        self, scope: Scope, progress: _Progress, aside: IO[bytes], logs: Mapping[UUID, tuple[int, int]]
+    ) -> None:
+        self._scope = scope
+        self._progress = progress
+        self._aside = aside
+        self._logs = logs
+        #: facts that were read
+        self.count = 0
+        #: the fact and its versions, until it is clear that it is to be written
+        self._waiting: list[FactRecord | FactVersionRecord] = []
+        self._needs_source = False
+
+    def write(self, records: Iterable[FactRecord | FactVersionRecord | KeptSource]) -> None:
+        """Write all of them."""
+        for record in records:
+            match record:
+                case FactRecord():
+                    self._close()
+                    self.count += 1
+                    self._progress.fact = record.id
+                    self._waiting = [record]
+                    self._needs_source = self._scope.names_sessions
+                case FactVersionRecord():
+                    self._waiting.append(record)
+                case KeptSource():
+                    self._add(record)
+        self._close()
+
+    def _add(self, kept: KeptSource) -> None:
+        epoch, head = self._logs.get(kept.session_id, (-1, 0))
+        if kept.epoch == epoch and kept.source.seq < head and kept.source.range.stop <= head:
+            self._flush()
+            self._put(kept.source)
+            self._progress.tally.fact_sources += 1
+        elif self._waiting:
+            fact = self._waiting[0]
+            self._needs_source |= self._scope.names_sessions or fact.trust is not Trust.OWNER_CONFIRMED
+
+    def _close(self) -> None:
+        if not self._needs_source:
+            self._flush()
+        self._waiting = []
+
+    def _flush(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for record in waiting:
+            if isinstance(record, FactRecord):
+                self._progress.users.add(record.owner)
+                self._progress.tally.facts += 1
+            else:
+                self._progress.tally.fact_versions += 1
+            self._put(record)
+
+    def _put(self, record: FactRecord | FactVersionRecord | FactSourceRecord) -> None:
+        self._aside.write(line_of(record).encode())

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from anaphora.domain.fact_records import ChunkRecord
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.records import (
     MessageRecord,
@@ -22,6 +23,7 @@ from anaphora.domain.records import (
 from anaphora.domain.summaries import Summary, SummaryStatus
 from anaphora.ports.exchange import Kept, Scope
 from anaphora.ports.rows import SessionRow
+from anaphora.storage.fact_exchange import SqlDumpFacts, of_sessions
 from anaphora.storage.laws import of_session
 from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
 from anaphora.storage.order import by_code_points
@@ -101,13 +103,13 @@ _MOVED = (
 )
 
 
-class SqlExchange(SqlRestore):
+class SqlExchange(SqlDumpFacts, SqlRestore):
     """`ports.exchange.Exchange` over one transaction."""
 
     def keys(self, scope: Scope, *, after: SessionKey | None, limit: int) -> Sequence[SessionKey]:
         """Sessions in the order of user, agent and name, by code points, behind `after`."""
         place = [by_code_points(column, self._connection.dialect.name) for column in _names()]
-        query = sa.select(*_names()).where(*_inside(scope)).order_by(*place).limit(limit)
+        query = sa.select(*_names()).where(*of_sessions(scope)).order_by(*place).limit(limit)
         if after is not None:
             names = (sa.literal(name) for name in (after.user, after.agent, after.session))
             query = query.where(sa.tuple_(*place) > sa.tuple_(*names))
@@ -130,11 +132,12 @@ class SqlExchange(SqlRestore):
                 yield message
                 yield from earlier[message.seq]
 
-    def derived(self, row: SessionRow) -> Iterator[SummaryRecord | MoveRecord]:
-        """Every version of every strategy, then every move of every reader, in order; read a page at a time."""
+    def derived(self, row: SessionRow) -> Iterator[SummaryRecord | ChunkRecord | MoveRecord]:
+        """Every version of every strategy, every chunk, every move of every reader, in order; a page at a time."""
         where = {"tenant": row.key.tenant, "uid": row.id}
         for strategy in sorted(self._connection.execute(_STRATEGIES, where).scalars()):
             yield from self._chain({**where, "name": strategy})
+        yield from self._chunks(row)
         for reader in sorted(self._connection.execute(_READERS, where).scalars()):
             yield from self._moves({**where, "name": reader})
 
@@ -143,7 +146,7 @@ class SqlExchange(SqlRestore):
         query = (
             sa.select(receipts, sessions.c.user_id, sessions.c.agent_id, sessions.c.session_id)
             .join(sessions, of_session(receipts))
-            .where(receipts.c.tenant_id == scope.tenant, *_inside(scope))
+            .where(receipts.c.tenant_id == scope.tenant, *of_sessions(scope))
             .order_by(receipts.c.id)
             .limit(limit)
         )
@@ -188,13 +191,6 @@ class SqlExchange(SqlRestore):
 
 def _names() -> tuple[sa.Column[str], sa.Column[str], sa.Column[str]]:
     return sessions.c.user_id, sessions.c.agent_id, sessions.c.session_id
-
-
-def _inside(scope: Scope) -> Iterator[sa.ColumnElement[bool]]:
-    yield sessions.c.tenant_id == scope.tenant
-    for column, name in zip(_names(), (scope.user, scope.agent, scope.session), strict=True):
-        if name is not None:
-            yield column == name
 
 
 def _message(line: Any) -> MessageRecord:  # noqa: ANN401 - a row of _PAGE

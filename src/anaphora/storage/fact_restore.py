@@ -93,17 +93,16 @@ class SqlRestoreFacts:
         """Insert sources of facts that are there."""
         self._put(fact_sources, [source_values(tenant, fact_id, source) for fact_id, source in sources])
 
-    def without_successor(self, tenant: str, owner: str, *, limit: int) -> Sequence[UUID]:
-        """Facts of an owner that say which fact took their place, where there is none of that id."""
+    def without_successor(self, tenant: str, owner: str | None, *, limit: int) -> Sequence[UUID]:
+        """Facts of an owner (None: of all) that say which fact took their place, where there is none of that id."""
         other = facts.alias("other")
         there = sa.select(sa.literal(1)).where(other.c.tenant_id == tenant, other.c.id == facts.c.superseded_by)
         query = sa.select(facts.c.id).where(
-            facts.c.tenant_id == tenant,
-            facts.c.user_id == owner,
-            facts.c.superseded_by.is_not(None),
-            ~there.exists(),
+            facts.c.tenant_id == tenant, facts.c.superseded_by.is_not(None), ~there.exists()
         )
-        return self._connection.execute(query.order_by(facts.c.id).limit(limit)).scalars().all()
+        if owner is not None:
+            query = query.where(facts.c.user_id == owner)
+        return self._connection.execute(query.limit(limit)).scalars().all()
 
     def forget_successors(self, tenant: str, ids: Sequence[UUID]) -> None:
         """They stay as they are, and say no longer which fact took their place."""

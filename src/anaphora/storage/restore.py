@@ -8,6 +8,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from anaphora.domain.fact_records import ChunkRecord
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import NewMessage
 from anaphora.domain.records import MessageRecord, MoveRecord, SummaryRecord, VersionRecord
@@ -15,6 +16,8 @@ from anaphora.ports.exchange import Entry, Kept, Stamp
 from anaphora.ports.rows import SessionRow, StoredReceipt
 from anaphora.rules.passages import passages
 from anaphora.storage.bulk import run_bulk
+from anaphora.storage.fact_restore import SqlRestoreFacts
+from anaphora.storage.fact_tables import chunks
 from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.tables import (
     head_moves,
@@ -87,11 +90,11 @@ _RENEW_RECEIPTS = (
 )
 
 
-class SqlRestore:
+class SqlRestore(SqlRestoreFacts):
     """`ports.exchange.Restore` over one transaction."""
 
     def __init__(self, connection: sa.Connection, words: Words) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._words = words
 
     def stamps(self, row: SessionRow, span: SeqRange) -> Sequence[Stamp]:
@@ -155,16 +158,23 @@ class SqlRestore:
         made = sa.union_all(
             *(
                 sa.select(sa.literal(1)).where(table.c.tenant_id == row.key.tenant, table.c.session_uid == row.id)
-                for table in (summaries, head_moves)
+                for table in (summaries, chunks, head_moves)
             )
         )
         return self._connection.execute(made.limit(1)).first() is None
 
-    def derive(self, row: SessionRow, chain: Sequence[SummaryRecord], moves: Sequence[MoveRecord]) -> None:
-        """Insert versions with their states, and where each reader was and is. Bases before what they are bases of."""
+    def derive(
+        self,
+        row: SessionRow,
+        chain: Sequence[SummaryRecord],
+        parts: Sequence[ChunkRecord],
+        moves: Sequence[MoveRecord],
+    ) -> None:
+        """Insert versions with their states, bases first; chunks; and where each reader was and is."""
         self._insert(_INSERT_SUMMARIES, summaries, [_summary(row, summary) for summary in chain])
         self._insert(_INSERT_POINTS, points, [line for summary in chain for line in _points(row, summary)])
         self._insert(_INSERT_STATES, summary_states, [line for summary in chain for line in _states(row, summary)])
+        self._add_chunks(row, parts)
         self._insert(_INSERT_MOVES, head_moves, list(_moves(row, moves)))
         last = {move.reader: move for move in moves}
         self._insert(_INSERT_HEADS, heads, [_head(row, move) for move in last.values()])

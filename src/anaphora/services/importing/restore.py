@@ -1,91 +1,38 @@
-"""Put an export back: the same sessions, messages, versions and summaries, with the same ids and times.
+"""Put an export back: the same sessions, messages, versions, summaries and facts, with the same ids and times.
 
 Nothing is written before the whole export was read and found sound. Then it goes in block by block. Every block is
 compared with what the log holds already, in the transaction that writes it: so an import that was interrupted goes on
 where it stopped, again brings nothing, and two at once are as good as one.
 
 The log is restored first. What was derived from it comes with the last block of its session, in one transaction (I8),
-and only where the log is exactly the exported one; anywhere else it is made anew.
+and only where the log is exactly the exported one; anywhere else it is made anew. Facts come last.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from contextlib import aclosing, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import anyio.to_thread
 
 from anaphora.domain.keys import SeqRange, SessionKey, checked_id, union, uuid7
 from anaphora.domain.plans import TAIL_TURNS
-from anaphora.domain.records import ReceiptRecord, SessionRecord
-from anaphora.domain.summaries import SummaryStatus
+from anaphora.domain.summaries import Method, SummaryStatus
 from anaphora.errors import InvalidInput
 from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.exchange import Entry, Kept
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Store, Unit
-from anaphora.services.importing.exported import BLOCK, Piece, Receipts, Source, pieces, verified
+from anaphora.services.importing.exported import Source, pieces, verified
+from anaphora.services.importing.pieces import BLOCK, Item, KnownFacts, Piece, Receipts, Subjects
+from anaphora.services.importing.restore_facts import settle_facts, settle_subjects, settle_successors
+from anaphora.services.importing.restoring import Group, Outcome, Run
 from anaphora.services.importing.run import ImportReport, Progress
 from anaphora.services.importing.values import BadFile
 from anaphora.services.planning import Planning, first_without_model
 from anaphora.services.settings import live_reader, rebuild_reader
-
-_Group = Sequence[Piece | Receipts]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Outcome:
-    """What came of one piece, or would come of it."""
-
-    key: SessionKey | None = None
-    #: nothing of the session may be written
-    complaint: BadFile | None = None
-    #: so far the log is exactly the exported one
-    exact: bool = True
-    new: int = 0
-    held: int = 0
-    #: there is something to write
-    needed: bool = False
-
-
-@dataclass(slots=True)
-class _Run:
-    """One import."""
-
-    source: Source
-    tenant: str
-    #: whose the sessions are to be; None = as exported
-    user: str | None
-    progress: Progress | None
-    #: what came of the sessions that are refused, or not over yet
-    fates: dict[SessionKey, _Outcome] = field(default_factory=dict)
-    complaint: BadFile | None = None
-    report: ImportReport = field(default_factory=ImportReport)
-
-    def key(self, named: SessionRecord | ReceiptRecord) -> SessionKey:
-        """The session here."""
-        return SessionKey(tenant=self.tenant, user=self.user or named.user, agent=named.agent, session=named.session)
-
-    def apply(self, group: _Group, outcomes: Sequence[_Outcome]) -> None:
-        """Count what was done, and remember what the next pieces depend on."""
-        for item, outcome in zip(group, outcomes, strict=True):
-            self.complaint = self.complaint or outcome.complaint
-            over = isinstance(item, Piece) and item.last
-            if outcome.key is not None:
-                self.fates[outcome.key] = outcome
-                if over and outcome.complaint is None:
-                    del self.fates[outcome.key]
-            self.report = replace(
-                self.report,
-                conversations=self.report.conversations + over,
-                sessions=self.report.sessions + over,
-                messages=self.report.messages + outcome.new,
-                held=self.report.held + outcome.held,
-            )
-        if self.progress is not None:
-            self.progress(self.report)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +57,7 @@ class Restore:
         Args:
             source: the export.
             tenant: whose store.
-            user: another name for the only user of the export.
+            user: another name for the only user of the export. Nothing is written then but what is this user's.
             progress: told the totals after every block.
 
         Raises:
@@ -123,45 +70,59 @@ class Restore:
         footer = await anyio.to_thread.run_sync(verified, source, abandon_on_cancel=True)
         if user is not None and footer.users > 1:
             raise InvalidInput(f"the export holds {footer.users} users: another name is for one")
+        wanted = None if user is None else checked_id(user, "user")
+        run = Run(source, tenant, wanted, await self.store.secret(), progress)
         async with aclosing(self._groups(source)) as everything:
-            async for _ in everything:
-                pass  # read once to the end before anything is written
-        run = _Run(source, tenant, None if user is None else checked_id(user, "user"), progress)
+            async for group in everything:
+                run.note(group)  # read once to the end before anything is written
+        run.noted()
         async with aclosing(self._groups(source)) as groups:
             async for group in groups:
                 await self._take(run, group)
+        if run.succeeded:
+            await self._put_right(run)
         if run.complaint is not None:
             raise run.complaint
         return run.report
 
-    async def _groups(self, source: Source) -> AsyncGenerator[_Group]:
+    async def _groups(self, source: Source) -> AsyncGenerator[Group]:
         found = pieces(source, strategies=self.planning.strategies.by_name, max_message_bytes=self.max_message_bytes)
         with closing(_grouped(found)) as groups:
             while (group := await anyio.to_thread.run_sync(next, groups, None)) is not None:
                 yield group
 
-    async def _take(self, run: _Run, group: _Group) -> None:
+    async def _take(self, run: Run, group: Group) -> None:
         outcomes = await self.store.read(run.tenant, partial(self._settle, run=run, group=group, write=False))
         if any(outcome.needed for outcome in outcomes):
             outcomes = await self.store.write(run.tenant, partial(self._settle, run=run, group=group, write=True))
             self.failpoint("restore.after_block")
         run.apply(group, outcomes)
 
-    def _settle(self, unit: Unit, *, run: _Run, group: _Group, write: bool) -> Sequence[_Outcome]:
+    async def _put_right(self, run: Run) -> None:
+        if await self.store.read(run.tenant, partial(settle_successors, run=run, write=False)):
+            await self.store.write(run.tenant, partial(settle_successors, run=run, write=True))
+            self.failpoint("restore.after_block")
+
+    def _settle(self, unit: Unit, *, run: Run, group: Group, write: bool) -> Sequence[Outcome]:
         """Compare, and write what is missing; or only see whether something is. It may run twice."""
         fates = dict(run.fates)
-        outcomes: list[_Outcome] = []
+        outcomes: list[Outcome] = []
         for item in group:
-            if isinstance(item, Receipts):
-                outcomes.append(_settle_receipts(unit, run, fates, item, write=write))
-                continue
-            key = run.key(item.about)
-            outcome = self._settle_piece(unit, run, item, fates.get(key, _Outcome(key=key)), write=write)
-            fates[key] = outcome
+            match item:
+                case Piece():
+                    key = run.key(item.about)
+                    outcome = self._settle_piece(unit, run, item, fates.get(key, Outcome(key=key)), write=write)
+                    fates[key] = outcome
+                case Receipts():
+                    outcome = _settle_receipts(unit, run, fates, item, write=write)
+                case Subjects():
+                    outcome = settle_subjects(unit, run, item, write=write)
+                case KnownFacts():
+                    outcome = settle_facts(unit, run, item, write=write)
             outcomes.append(outcome)
         return outcomes
 
-    def _settle_piece(self, unit: Unit, run: _Run, piece: Piece, before: _Outcome, *, write: bool) -> _Outcome:
+    def _settle_piece(self, unit: Unit, run: Run, piece: Piece, before: Outcome, *, write: bool) -> Outcome:
         key = run.key(piece.about)
         before = replace(before, new=0, held=0, needed=False)
         if before.complaint is not None:
@@ -211,10 +172,12 @@ class Restore:
         """What was derived, if the log is exactly the exported one; and the work that is due."""
         now = self.clock.now()
         if exact and unit.exchange.is_bare(row):
-            unit.exchange.derive(row, piece.chain, piece.moves)
+            unit.exchange.derive(row, piece.chain, piece.chunks, piece.moves)
             self._plan_remaking(unit, row, piece)
+            self._plan_rereading(unit, row, piece)
         self.planning.plan_summarise(unit, row, now=now)
         self.planning.plan_embed(unit, row, now=now)
+        self.planning.plan_extract(unit, row, now=now)
 
     def _plan_remaking(self, unit: Unit, row: SessionRow, piece: Piece) -> None:
         """Jobs are not exported: a rebuild under way goes on, what is stale or made without a model is made anew."""
@@ -235,25 +198,32 @@ class Restore:
         elif served is not None:
             self.planning.plan_redo(unit, row, served, now=now)
 
+    def _plan_rereading(self, unit: Unit, row: SessionRow, piece: Piece) -> None:
+        """Chunks that are stale, or made without a model, are made anew."""
+        now = self.clock.now()
+        if any(chunk.stale for chunk in piece.chunks):
+            self.planning.plan_reextract(unit, row, now=now)
+        elif any(chunk.method is Method.EXTRACTIVE for chunk in piece.chunks):
+            self.planning.plan_reextract_with_model(unit, row, now=now)
 
-def _grouped(items: Iterator[Piece | Receipts]) -> Generator[_Group, None, None]:
+
+def _grouped(items: Iterator[Item]) -> Generator[Group, None, None]:
     """What goes into one transaction: a block's worth, or one large piece."""
-    group: list[Piece | Receipts] = []
+    group: list[Item] = []
     total = 0
     for item in items:
-        weight = len(item.receipts) if isinstance(item, Receipts) else 1 + len(item.entries) + len(item.chain)
-        if group and total + weight > BLOCK:
+        if group and total + item.weight > BLOCK:
             yield group
             group, total = [], 0
         group.append(item)
-        total += weight
+        total += item.weight
     if group:
         yield group
 
 
 def _compared(
-    unit: Unit, run: _Run, piece: Piece, before: _Outcome, row: SessionRow | None, shared: Sequence[Entry]
-) -> _Outcome:
+    unit: Unit, run: Run, piece: Piece, before: Outcome, row: SessionRow | None, shared: Sequence[Entry]
+) -> Outcome:
     """Whether the messages that are there are those of the piece."""
     if row is None or not shared:
         return before
@@ -271,9 +241,7 @@ def _compared(
     return replace(before, exact=exact, held=len(shared))
 
 
-def _settle_receipts(
-    unit: Unit, run: _Run, fates: dict[SessionKey, _Outcome], item: Receipts, *, write: bool
-) -> _Outcome:
+def _settle_receipts(unit: Unit, run: Run, fates: dict[SessionKey, Outcome], item: Receipts, *, write: bool) -> Outcome:
     known = unit.exchange.known_receipts(run.tenant, [receipt.id for receipt in item.receipts])
     rows: dict[SessionKey, SessionRow | None] = {}
     missing: list[Kept] = []
@@ -293,7 +261,7 @@ def _settle_receipts(
             missing.append(Kept(session_id=row.id, epoch=epoch, receipt=receipt))
     if write:
         unit.exchange.add_receipts(run.tenant, missing)
-    return _Outcome(needed=bool(missing))
+    return Outcome(needed=bool(missing))
 
 
 def _grown(row: SessionRow, entries: Sequence[Entry]) -> SessionRow:
@@ -311,7 +279,7 @@ def _grown(row: SessionRow, entries: Sequence[Entry]) -> SessionRow:
     )
 
 
-def _another(run: _Run, piece: Piece, why: str) -> BadFile:
+def _another(run: Run, piece: Piece, why: str) -> BadFile:
     name, user = piece.about.session, run.key(piece.about).user
     return run.source.bad(
         f"session {name!r} of user {user!r} holds something else here ({why}): reset it, or import into another "
@@ -320,7 +288,7 @@ def _another(run: _Run, piece: Piece, why: str) -> BadFile:
     )
 
 
-def _held_by(run: _Run, piece: Piece, holder: SessionKey) -> BadFile:
+def _held_by(run: Run, piece: Piece, holder: SessionKey) -> BadFile:
     name = piece.about.session
     return run.source.bad(
         f"messages of session {name!r} are here already, in session {holder.session!r} of user {holder.user!r} with "
@@ -329,7 +297,7 @@ def _held_by(run: _Run, piece: Piece, holder: SessionKey) -> BadFile:
     )
 
 
-def _changed(run: _Run, piece: Piece) -> BadFile:
+def _changed(run: Run, piece: Piece) -> BadFile:
     return run.source.bad(
         f"session {piece.about.session!r} was reset while it was imported: run the import again", line=piece.line
     )
