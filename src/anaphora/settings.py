@@ -13,7 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from anaphora.domain.facts import CATEGORIES
+from anaphora.domain.vectors import MAX_DIMENSIONS
 from anaphora.errors import ConfigError, InvalidInput, UnknownName
+from anaphora.models.embedders.profiles import GENERIC
 from anaphora.ports.strategies import Compaction
 from anaphora.rules.batching import BatchLimits
 from anaphora.rules.retry import RetryPolicy
@@ -98,6 +100,17 @@ class FactsSettings(_Section):
     agents: Literal["own", "all"] = "all"
 
 
+class EmbedderProfileSettings(_Section):
+    """How the cosines of a remote embedder are to be read (`ports.models.EmbedderProfile`): guesses."""
+
+    query_prefix: str = GENERIC.query_prefix
+    unrelated_cosine: float = Field(default=GENERIC.unrelated_cosine, ge=-1, le=1)
+    cosine_spread: float = Field(default=GENERIC.cosine_spread, gt=0)
+    even_cosine: float = Field(default=GENERIC.even_cosine, ge=-1, le=1)
+    even_width: float = Field(default=GENERIC.even_width, gt=0)
+    same_topic_threshold: float = Field(default=GENERIC.same_topic_threshold, ge=-1, le=1)
+
+
 class PostgresSettings(_Section):
     """How a PostgreSQL server is used."""
 
@@ -166,7 +179,13 @@ class Settings(BaseSettings):
     tasks: dict[Literal["summarise", "extract"], ModelSettings] = Field(default_factory=dict)
     agents: dict[str, AgentSettings] = Field(default_factory=dict)
 
-    embedder: Literal["local", "none"] = "local"
+    #: `local`, `none`, or `provider:model`, to which alone the other five belong
+    embedder: str = "local"
+    embedder_base_url: str | None = None
+    embedder_api_key: SecretStr | None = None
+    embedder_dimensions: int | None = Field(default=None, ge=1, le=MAX_DIMENSIONS)
+    embedder_timeout: float = Field(default=30.0, gt=0)
+    embedder_profile: EmbedderProfileSettings = EmbedderProfileSettings()
     models: str | None = None
     encoding: str = "o200k_base"
     instructions: str | None = None
@@ -357,6 +376,7 @@ def _known(loc: tuple[Any, ...]) -> list[str]:
         "batch_extraction": BatchExtractionSettings,
         "recall": RecallSettings,
         "facts": FactsSettings,
+        "embedder_profile": EmbedderProfileSettings,
         "agents": AgentSettings,
         "tasks": ModelSettings,
     }

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import base64
 import http.client
 import json
+import math
+import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -95,7 +98,7 @@ def test_it_lists_its_models() -> None:
 
 def test_another_path_is_not_found() -> None:
     with ScriptedModelServer() as server:
-        assert fetch(server, "/embeddings", {})[0] == 404
+        assert fetch(server, "/images", {})[0] == 404
 
 
 def test_every_request_is_kept_in_order_with_its_time() -> None:
@@ -210,3 +213,58 @@ def test_it_does_not_start_twice() -> None:
 async def test_it_runs_in_an_async_block() -> None:
     async with ScriptedModelServer() as server:
         assert await anyio.to_thread.run_sync(text, server) == "You said: hello there"
+
+
+def vectors(server: ScriptedModelServer, *texts: str, **body: Any) -> Any:
+    """What is sent for the texts, or the status of an error."""
+    status, answer = fetch(server, "/embeddings", {"model": "scripted", "input": texts} | body)
+    return [item["embedding"] for item in json.loads(answer)["data"]] if status == 200 else status
+
+
+def test_texts_get_vectors_of_length_one_that_depend_on_their_words_alone() -> None:
+    with ScriptedModelServer() as server:
+        dog, again, cat = vectors(server, "a dog", "A dog!", "some cats")
+        assert vectors(server, "some cats") == [cat]
+    assert dog == again != cat
+    assert [math.hypot(*vector) for vector in (dog, cat)] == [pytest.approx(1)] * 2
+
+
+def test_vectors_are_packed_and_shortened_if_that_is_wanted() -> None:
+    with ScriptedModelServer(embed=lambda text: [0.5, len(text), -1.0]) as server:
+        (packed,) = vectors(server, "four", encoding_format="base64")
+        assert struct.unpack("<3f", base64.b64decode(packed)) == (0.5, 4.0, -1.0)
+        assert vectors(server, "four", dimensions=2) == [[0.5, 4]]
+        assert vectors(server, "four", dimensions=4) == 400
+        assert [request.texts for request in server.embeddings.requests] == [("four",)] * 3
+
+
+def test_each_route_has_requests_and_faults_of_its_own() -> None:
+    with ScriptedModelServer() as server:
+        server.fault = faults.ServerError()
+        server.embeddings.fail_next(faults.RateLimited())
+        assert vectors(server, "a") == 429
+        assert len(vectors(server, "a", "b")) == 2
+        assert ask(server) == 500
+        assert (len(server.requests), len(server.embeddings.requests)) == (1, 2)
+        server.embeddings.fault = faults.BadKey()
+        server.reset()
+        assert server.embeddings.requests == ()
+        assert len(vectors(server, "a")) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "sent"),
+    [
+        (faults.NotANumber(), "[[1.0, 2.0], [1.0, NaN]]"),
+        (faults.NotANumber(math.inf), "[[1.0, 2.0], [1.0, Infinity]]"),
+        (faults.NoDirection(), "[[0.0, 0.0], [0.0, 0.0]]"),
+        (faults.WrongDimensions(1), "[[1.0, 2.0, 0.5], [1.0, 2.0, 0.5]]"),
+        (faults.WrongDimensions(-1), "[[1.0], [1.0]]"),
+        (faults.MissingVector(), "[[1.0, 2.0]]"),
+    ],
+    ids=str,
+)
+def test_a_fault_of_vectors_is_sent_as_it_is_meant(fault: faults.Fault, sent: str) -> None:
+    with ScriptedModelServer(embed=lambda _: [1.0, 2.0]) as server:
+        server.embeddings.fault = fault
+        assert json.dumps(vectors(server, "a", "b")) == sent

@@ -108,7 +108,7 @@ async def open_services(
             models=models,
             chat_model=given.chat_model,
             memory_model=given.memory_model or given.chat_model,
-            embedder=given.embedder or embedder_from(settings),
+            embedder=given.embedder or embedder_from(settings, models),
             counter=given.counter or counter_from(settings),
             secret=secret,
         )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
+from dataclasses import replace
+
+import anyio.to_thread
 
 from anaphora.domain.summaries import Method
-from anaphora.errors import ConfigError, MissingExtra
+from anaphora.errors import ConfigError, MissingExtra, UnknownName
+from anaphora.models.embedders.profiles import BGE_SMALL, GENERIC
 from anaphora.models.extractive import ExtractiveSummariser
 from anaphora.models.files import BGE_SMALL_FILES, find
 from anaphora.models.spoken import SpokenExtractor
@@ -56,18 +60,57 @@ class ChatModels:
         self._closing.push_async_callback(made.aclose)
         return made
 
+    def also_close(self, close: Callable[[], None]) -> None:
+        """Close something else with the models, in a thread."""
+        self._closing.push_async_callback(anyio.to_thread.run_sync, close)
+
     async def aclose(self) -> None:
         """Close the connections of every model that was made; none is used after this."""
         await self._closing.aclose()
 
 
-def embedder_from(settings: Settings) -> Embedder | None:
-    """The local embedder, or None where its packages or files are not there: words alone work too."""
+def embedder_from(settings: Settings, models: ChatModels | None = None) -> Embedder | None:
+    """The configured embedder, or None where there is none: words alone work too. No network is touched.
+
+    The local one is None where its packages or files are not there; one that was named must be there.
+
+    Args:
+        settings: what is configured.
+        models: closes a remote embedder with its own; None: it is closed when nobody has it any more.
+
+    Raises:
+        MissingExtra: a remote one, and the packages for language models are not installed.
+        ConfigError: no such embedder or provider, or its key is missing.
+
+    """
     if settings.embedder == "none":
         return None
+    if settings.embedder == "local":
+        return _local_embedder(settings)
+    if ":" not in settings.embedder:
+        known = ("local", "none", "openai:MODEL", "ollama:MODEL", "PROVIDER:MODEL")
+        raise ConfigError(str(UnknownName("embedder", settings.embedder, known)))
+    try:
+        from anaphora.models.embedders.remote import RemoteEmbedder  # noqa: PLC0415 - optional packages
+    except ImportError:
+        raise MissingExtra(f"the embedder {settings.embedder!r}", "llm") from None
+    key = settings.embedder_api_key
+    made = RemoteEmbedder.from_name(
+        settings.embedder,
+        base_url=settings.embedder_base_url,
+        api_key=key.get_secret_value() if key else None,
+        dimensions=settings.embedder_dimensions,
+        timeout=settings.embedder_timeout,
+        profile=replace(GENERIC, **settings.embedder_profile.model_dump()),
+    )
+    if models is not None:
+        models.also_close(made.close)
+    return made
+
+
+def _local_embedder(settings: Settings) -> Embedder | None:
     try:
         from anaphora.models.embedders.onnx import OnnxEmbedder  # noqa: PLC0415 - optional packages
-        from anaphora.models.embedders.profiles import BGE_SMALL  # noqa: PLC0415 - optional packages
     except ImportError:
         return None
     try:

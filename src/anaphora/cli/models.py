@@ -12,10 +12,11 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
+from anaphora.bootstrap.providers import embedder_from
 from anaphora.cli.options import AsJson
 from anaphora.cli.output import emit, say, table
 from anaphora.cli.running import settings_from
-from anaphora.errors import ConfigError
+from anaphora.errors import ConfigError, MissingExtra
 from anaphora.models import files
 from anaphora.settings import Settings
 
@@ -66,18 +67,22 @@ def pull(
 
 
 def embedder_state(settings: Settings) -> dict[str, Any]:
-    """Whether the embedder's files are here: `state` is off, present, missing or broken."""
+    """Whether there is an embedder: `state` is off, present, missing or broken; nobody is asked over a network."""
     folder = settings.models_folder()
-    state, detail = "present", str(folder)
-    if settings.embedder == "none":
-        state, detail = "off", "the setting `embedder` is none"
-    else:
-        try:
+    name, state, detail = files.BGE_SMALL_FILES.id, "present", str(folder)
+    try:
+        if settings.embedder == "none":
+            state, detail = "off", "the setting `embedder` is none"
+        elif settings.embedder == "local":
             if files.find(folder) is None:
                 state, detail = "missing", "run `anaphora models pull`"
-        except ConfigError as error:
-            state, detail = "broken", str(error)
-    return {"id": files.BGE_SMALL_FILES.id, "state": state, "detail": detail, "folder": str(folder)}
+        else:
+            name, detail = settings.embedder, "configured, asked over the network"
+            if (made := embedder_from(settings)) is not None:
+                name = made.profile.id
+    except (ConfigError, MissingExtra) as error:
+        state, detail = "broken", str(error)
+    return {"id": name, "state": state, "detail": detail, "folder": str(folder)}
 
 
 @contextmanager

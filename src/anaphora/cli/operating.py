@@ -76,7 +76,7 @@ def _environment(settings: Settings) -> tuple[Check, ...]:
     return (
         Check(
             id="embedder",
-            name="the local embedder is here",
+            name="there is an embedder",
             ok=embedder["state"] in {"present", "off"},
             detail=f"{embedder['state']}: {embedder['detail']}",
             checked=1,

@@ -175,7 +175,7 @@ def _show_others(found: SearchResult, kinds: Sequence[str]) -> None:
 
 
 _MISSING = {
-    "embedder": "Words alone were compared: there is no embedder, see `anaphora models pull`.",
+    "embedder": "Words alone were compared: the embedder is not here or did not answer, see `anaphora models list`.",
     "vectors": "Some messages were compared by their words alone: their vectors are not made yet.",
 }
 

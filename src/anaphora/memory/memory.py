@@ -66,7 +66,7 @@ class Memory:
             settings: everything that can be configured; None = from the environment, `anaphora.toml` and `options`.
             chat_model: answers in `send` and `stream`; None = the configured one, if any.
             memory_model: makes summaries; None = the configured one, or the chat model.
-            embedder: local vectors: your own, or the setting (`local`, `none`); None = the configured one.
+            embedder: your own, or the setting (`local`, `none`, `provider:model`); None = the configured one.
             worker: work on due jobs in the background while the memory is open.
             overrides: more adapters of your own; the arguments above come first.
             **options: single settings by name, such as `strategy="sliding_window"`.

@@ -6,14 +6,13 @@ server speaks and which leaves nothing stored at the provider; `openai-responses
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any, Self
 
 import anyio
-from openai import OpenAIError
 from pydantic_ai import exceptions as failures
 from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.messages import (
@@ -36,35 +35,22 @@ from pydantic_ai.models import Model, ModelRequestParameters, infer_model
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.profiles.openai import OpenAIModelProfile
-from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
-from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.settings import ModelSettings
 
 from anaphora.domain.wire import PromptMessage, to_openai
-from anaphora.errors import ConfigError, ModelError, ModelOutputInvalid, ModelRefused, ModelUnavailable
+from anaphora.errors import ModelOutputInvalid
 from anaphora.models.prompted import json_text, with_schema
+from anaphora.models.provider_errors import ProviderErrors
+from anaphora.models.providers import named, provider_of, split_name
 from anaphora.ports.models import Completion
 
-#: where Ollama answers unless OLLAMA_BASE_URL or a setting says otherwise (its documentation)
-OLLAMA_URL = "http://localhost:11434/v1"
+EXAMPLE = "openai:gpt-4.1-mini"
 DEFAULT_TIMEOUT = 60.0
 #: characters of the longest token that is in use (a run of blanks in o200k_base): no answer is longer per token
 LONGEST_TOKEN = 128
 
-_TRY_AGAIN_STATUSES = frozenset({408, 409, 425, 429})
-_TRY_AGAIN = (
-    failures.ModelRateLimitError,
-    failures.ModelUnavailableError,
-    failures.ModelServerError,
-    failures.ModelConnectionError,
-    failures.ModelRequestTimeout,
-)
-_REFUSED = (failures.ModelRequestRejectedError, failures.ModelQuotaExceededError)
 _SCHEMA_STATUSES = frozenset({400, 404, 422, 501})
 _SCHEMA_WORDS = ("response_format", "json_schema", "structured output")
-_VARIABLE = re.compile(r"`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)`")
-#: what may be shown of a provider's error: a code, never its prose, which may repeat the key or the prompt
-_CODE = re.compile(r"[A-Za-z]{1,24}(?:[_.-][A-Za-z]{1,24}){0,6}|\d{3,5}")
 _NOT_A_SCHEMA_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
@@ -83,7 +69,7 @@ class PydanticAIChat:
         self._model = model
         self._name = name
         self._timeout = timeout
-        self._key = key
+        self._errors = ProviderErrors(who=f"model {name}", timeout=timeout, key=key)
         self._native_schema = bool(model.profile.get("supports_json_schema_output"))
         # models that reason choose their own; pydantic-ai would warn at every call
         self._takes_temperature = not (
@@ -107,23 +93,9 @@ class PydanticAIChat:
             ConfigError: an unknown provider, a missing key or package; the line says what to set or install.
 
         """
-        provider, _, model = name.partition(":")
-        if not (provider and model) or any(c.isspace() or not c.isprintable() for c in name):
-            raise ConfigError(f"the model {name!r} has no provider: write it like openai:gpt-4.1-mini")
-        if base_url is not None and not re.fullmatch(r"https?://[!-~]+", base_url):
-            raise ConfigError(f"the base URL of model {name} is none: write it like http://localhost:8000/v1")
-        if api_key is not None and not re.fullmatch(r"[!-~]+", api_key):
-            raise ConfigError(f"the API key of model {name} is empty or holds blanks or letters that no key has")
-        try:
+        provider, model = split_name(name, base_url=base_url, api_key=api_key, what="model", example=EXAMPLE)
+        with named(name, what="model"):
             built = _build(provider, model, base_url=base_url, api_key=api_key)
-        except ImportError:
-            raise ConfigError(f"model {name} needs more packages: pip install 'pydantic-ai-slim[{provider}]'") from None
-        except ValueError:
-            raise ConfigError(f"model {name} names no known provider: openai, azure, ollama, anthropic, ...") from None
-        except (failures.UserError, OpenAIError) as error:
-            variable = _VARIABLE.search(str(error))
-            advice = f"set {variable[1]}" if variable else "check its provider and what that needs to be set"
-            raise ConfigError(f"model {name} cannot be used yet: {advice}") from None
         return cls(built, name=name, timeout=timeout, key=api_key)
 
     @property
@@ -152,7 +124,7 @@ class PydanticAIChat:
         """
         wire = to_openai(messages)
         settings = self._settings(max_tokens=max_tokens, temperature=temperature, terse=schema is not None)
-        with self._errors(), anyio.fail_after(self._timeout):
+        with self._errors.translated(), anyio.fail_after(self._timeout):
             if schema is None:
                 response = await model_request(self._model, _to_messages(wire), model_settings=settings)
             else:
@@ -178,13 +150,13 @@ class PydanticAIChat:
         room = max_tokens * LONGEST_TOKEN
         start = room
         async with AsyncExitStack() as stack:
-            with self._errors(), anyio.fail_after(self._timeout):
+            with self._errors.translated(), anyio.fail_after(self._timeout):
                 response = await stack.enter_async_context(
                     model_request_stream(self._model, _to_messages(to_openai(messages)), model_settings=settings)
                 )
             events = aiter(response)
             while True:
-                with self._errors(), anyio.fail_after(self._timeout):
+                with self._errors.translated(), anyio.fail_after(self._timeout):
                     event = await anext(events, None)
                 if event is None:
                     break
@@ -231,89 +203,13 @@ class PydanticAIChat:
             settings["thinking"] = False
         return settings
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Turn what a provider or a time-out raises into ours; `from None`, since theirs may show key and prompt."""
-        try:
-            yield
-        except TimeoutError:
-            raise ModelUnavailable(
-                f"model {self._name} did not answer within {self._timeout:g} s: try later or allow more time"
-            ) from None
-        except failures.ModelHTTPError as error:
-            raise self._http_error(error) from None
-        except _REFUSED as error:
-            raise ModelRefused(f"model {self._name} rejected the request{self._codes(error)}") from None
-        except failures.ModelAPIError as error:
-            what = "failed" if isinstance(error, _TRY_AGAIN) else "gave no answer that can be read"
-            if isinstance(error, failures.ModelConnectionError):
-                what = "cannot be reached or broke off"
-            raise ModelUnavailable(
-                f"model {self._name} {what}{self._codes(error)}: try later, or check the network and the base URL",
-                retry_after=error.retry_after,
-            ) from None
-        except failures.UnexpectedModelBehavior:
-            raise ModelUnavailable(
-                f"model {self._name} gave no answer that can be read: try later, or check the base URL"
-            ) from None
-        except failures.UserError:
-            raise ModelRefused(f"model {self._name} cannot take this request: choose another model") from None
-
-    def _http_error(self, error: failures.ModelHTTPError) -> ModelError:
-        status = f"{error.status_code}{self._codes(error)}"
-        if error.status_code in _TRY_AGAIN_STATUSES or error.status_code >= 500:
-            what = "is asked too often" if error.status_code == 429 else "failed on its server"
-            return ModelUnavailable(f"model {self._name} {what} ({status}): try later", retry_after=_wait(error))
-        if error.status_code in {401, 403}:
-            advice = "check the API key and what it may use"
-        elif error.status_code == 402:
-            advice = "check the account's credit"
-        elif error.status_code in {404, 405}:
-            advice = "check the model's name and the base URL (most end in /v1)"
-        elif isinstance(error, failures.ModelContextWindowExceededError):
-            advice = "the prompt is longer than it takes, use a smaller budget"
-        else:
-            advice = "check the model's name and its settings"
-        return ModelRefused(f"model {self._name} rejected the request ({status}): {advice}")
-
-    def _codes(self, error: failures.ModelAPIError) -> str:
-        """The provider's machine-readable words for what was wrong, with a blank before each."""
-        body = error.body if isinstance(error.body, dict) else {}
-        words = (error.provider_error_code, error.provider_error_type, body.get("param"))
-        shown = [w for w in words if isinstance(w, str) and _CODE.fullmatch(w) and not self._shows_key(w)]
-        return "".join(f" {word}" for word in dict.fromkeys(shown))
-
-    def _shows_key(self, word: str) -> bool:
-        return self._key is not None and (word in self._key or self._key in word)
-
 
 def _build(provider: str, model: str, *, base_url: str | None, api_key: str | None) -> Model:
+    made = partial(provider_of, base_url=base_url, api_key=api_key)
     if provider in {"openai", "openai-chat"} and base_url is not None:
-        # never OpenAIProvider here: it would send the user's OpenAI key to somebody else's server
-        compatible = OpenAICompatibleProvider("openai-compatible", base_url=base_url, api_key=api_key)
         profile = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
-        return OpenAIChatModel(model, provider=compatible, profile=profile)
-
-    def make(kind: str) -> Provider[Any]:
-        factory = infer_provider_class(kind)
-        if base_url is None and api_key is None:
-            try:
-                return infer_provider(kind)
-            except failures.UserError:
-                if kind != "ollama":
-                    raise
-                wanted = {"base_url": OLLAMA_URL}
-                return factory(**wanted)
-        takes = inspect.signature(factory).parameters
-        given = {"azure_endpoint" if "azure_endpoint" in takes else "base_url": base_url, "api_key": api_key}
-        wanted = {key: value for key, value in given.items() if value is not None}
-        if not wanted.keys() <= takes.keys():
-            raise ConfigError(
-                f"provider {kind} takes no {', '.join(sorted(wanted.keys() - takes.keys()))}: leave it out"
-            )
-        return factory(**wanted)
-
-    return infer_model(f"{'openai-chat' if provider == 'openai' else provider}:{model}", make)
+        return OpenAIChatModel(model, provider=made(provider), profile=profile)
+    return infer_model(f"{'openai-chat' if provider == 'openai' else provider}:{model}", made)
 
 
 def _to_messages(wire: Sequence[Mapping[str, Any]]) -> list[ModelMessage]:
@@ -347,14 +243,6 @@ def _to_messages(wire: Sequence[Mapping[str, Any]]) -> list[ModelMessage]:
 def _knows_no_schema(error: failures.ModelHTTPError) -> bool:
     body = str(error.body).lower()
     return error.status_code in _SCHEMA_STATUSES and any(word in body for word in _SCHEMA_WORDS)
-
-
-def _wait(error: failures.ModelHTTPError) -> float | None:
-    """Seconds that the server asked us to wait; pydantic-ai reads whole seconds and dates, some servers send 0.5."""
-    if error.retry_after is not None:
-        return error.retry_after
-    sent = (error.headers or {}).get("retry-after", "")
-    return float(sent) if re.fullmatch(r"\d{1,9}\.\d{1,9}", sent) else None
 
 
 def _text_of(response: ModelResponse, *, json: bool, max_tokens: int) -> str:

@@ -55,7 +55,8 @@ class Embed:
             ModelError: the embedder failed; the caller decides when to try again.
 
         """
-        space = space_of(self.embedder)
+        # how long its vectors are may have to be asked for: that blocks, and whoever stops need not wait for it
+        space = await anyio.to_thread.run_sync(space_of, self.embedder, abandon_on_cancel=True)
         assignment = await self.store.write(job.tenant, lambda unit: self._assign(unit, job, fence, space))
         self.failpoint("embed.assigned")
         if assignment is None:
@@ -91,7 +92,8 @@ class Embed:
         made: list[PassageVector] = []
         for start in range(0, len(wanted), _AT_A_TIME):
             some = wanted[start : start + _AT_A_TIME]
-            vectors = await anyio.to_thread.run_sync(self.embedder.embed, [text for _, _, text in some])
+            texts = [text for _, _, text in some]
+            vectors = await anyio.to_thread.run_sync(self.embedder.embed, texts, abandon_on_cancel=True)
             made += [
                 PassageVector(seq=m.seq, part=part, message_id=m.id, version=m.version, vector=vector)
                 for (m, part, _), vector in zip(some, vectors, strict=True)

@@ -7,6 +7,8 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
+import anyio.to_thread
+
 from anaphora.domain.vectors import Space
 from anaphora.errors import ConfigError
 from anaphora.ports.clock import Clock, Failpoint
@@ -34,9 +36,10 @@ class Reindex:
 
         Raises:
             ConfigError: there is no embedder.
+            ModelError: a remote one does not say how long its vectors are.
 
         """
-        space, planned = self._space(), 0
+        space, planned = await self._space(), 0
         after: UUID | None = None
         while True:
             last, count = await self.store.write(tenant, partial(self._some, tenant=tenant, space=space, after=after))
@@ -51,9 +54,10 @@ class Reindex:
 
         Raises:
             ConfigError: there is no embedder.
+            ModelError: a remote one does not say how long its vectors are.
 
         """
-        space, gone = self._space(), 0
+        space, gone = await self._space(), 0
         while True:
             count = await self.store.write(
                 tenant, lambda unit: unit.embedding.forget_others(tenant, space, limit=_AT_A_TIME)
@@ -71,7 +75,7 @@ class Reindex:
             self.planning.plan_embed(unit, row, now=now)
         return (rows[-1].id if len(rows) == _AT_A_TIME else None), len(rows)
 
-    def _space(self) -> Space:
+    async def _space(self) -> Space:
         if self.embedder is None:
-            raise ConfigError("there is no embedder: run `anaphora models pull`, and set `embedder` to local")
-        return space_of(self.embedder)
+            raise ConfigError("there is no embedder: run `anaphora models pull`, or set `embedder` to a remote one")
+        return await anyio.to_thread.run_sync(space_of, self.embedder, abandon_on_cancel=True)

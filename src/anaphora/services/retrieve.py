@@ -73,7 +73,7 @@ class Retrieve:
         vector, degraded = None, ("embedder",) if self.by_meaning else ()
         if self.embedder is not None and query.strip():
             try:
-                vector = await anyio.to_thread.run_sync(_vector, self.embedder, query, words)
+                vector = await anyio.to_thread.run_sync(_vector, self.embedder, query, words, abandon_on_cancel=True)
                 degraded = ()
             except ModelError:
                 pass  # words are found all the same, and the answer says what is missing

@@ -6,6 +6,7 @@ A fault is a frozen value whose `spoil` turns the reply that would have been sen
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -35,6 +36,8 @@ class Reply:
     endless: bool = False
     #: the connection is dropped half-way
     drops: bool = False
+    #: of an answer to `/v1/embeddings`: the vectors, one for each text
+    vectors: tuple[tuple[float, ...], ...] | None = None
     #: sent instead of the whole JSON body
     raw: bytes | None = None
 
@@ -232,6 +235,48 @@ class ToolCallInsteadOfText:
     def spoil(self, reply: Reply) -> Reply:
         """The call in place of the text."""
         return replace(reply, text="", tool_call=(self.name, self.arguments), finish_reason="tool_calls")
+
+
+@dataclass(frozen=True, slots=True)
+class NotANumber:
+    """Vectors with a value that is none: NaN, or what you say."""
+
+    value: float = math.nan
+
+    def spoil(self, reply: Reply) -> Reply:
+        """The reply with this value in its last vector."""
+        *others, last = reply.vectors or ((0.0,),)
+        return replace(reply, vectors=(*others, (*last[:-1], self.value)))
+
+
+@dataclass(frozen=True, slots=True)
+class NoDirection:
+    """Vectors of zeros."""
+
+    def spoil(self, reply: Reply) -> Reply:
+        """The reply with as many zeros."""
+        return replace(reply, vectors=tuple(tuple(0.0 for _ in vector) for vector in reply.vectors or ()))
+
+
+@dataclass(frozen=True, slots=True)
+class WrongDimensions:
+    """Vectors that are longer than they were by so many values; a negative number: shorter."""
+
+    by: int = 1
+
+    def spoil(self, reply: Reply) -> Reply:
+        """The reply with vectors of another length."""
+        longer = [(*vector, *(0.5 for _ in range(self.by))) for vector in reply.vectors or ()]
+        return replace(reply, vectors=tuple(vector[: self.by] if self.by < 0 else vector for vector in longer))
+
+
+@dataclass(frozen=True, slots=True)
+class MissingVector:
+    """A vector less than texts."""
+
+    def spoil(self, reply: Reply) -> Reply:
+        """The reply without its last vector."""
+        return replace(reply, vectors=(reply.vectors or ())[:-1])
 
 
 def beyond_reach(text: str) -> str:

@@ -19,3 +19,19 @@ BGE_SMALL = EmbedderProfile(
     even_cosine=0.6,
     even_width=0.04,
 )
+
+#: Of an embedder that nobody measured: a guess, for models of which two texts that have nothing to do with each other
+#: have a cosine of .1 to .2, as those of OpenAI are said to. Settings (`embedder_profile`) take its place.
+GENERIC = EmbedderProfile(
+    id="generic",
+    dimensions=0,
+    max_tokens=512,
+    pooling="remote",
+    query_prefix="",
+    relevance_threshold=0.4,
+    same_topic_threshold=0.35,
+    unrelated_cosine=0.15,
+    cosine_spread=0.1,
+    even_cosine=0.4,
+    even_width=0.06,
+)
