@@ -189,6 +189,12 @@ class Evals(LazyGroup):
             help="Measure what is found again on conversations of your own.",
             example="anaphora eval recall questions.json --json",
         ),
+        "gate": Entry(
+            module="evaluating",
+            function="gate",
+            help="Measure how well facts are told from junk, on labelled candidates.",
+            example="anaphora eval gate tests/data/gate/dev.jsonl --json",
+        ),
     }
 
 
