@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from anaphora.rules.facts.lexicon import POSSESSIVES
+from anaphora.rules.facts.lexicon import PERSONS, POSSESSIVES
 from anaphora.rules.facts.markers import FAILED, Mood, past_state
 from anaphora.rules.facts.said import Said, Who
 from anaphora.rules.facts.words import STOP
@@ -83,11 +83,23 @@ def _give(sentence: str, offset: int, words: list[Said], at: int) -> None:
         last = word.end
 
 
+def _of_others(sentence: str, offset: int, words: list[Said], at: int) -> bool:
+    """Whether "is" says whose a thing is: "the gardening is my wife's thing"."""
+    if at + 2 >= len(words) or words[at + 1].low not in POSSESSIVES or words[at + 2].stem not in PERSONS:
+        return False
+    return sentence[words[at + 2].end - offset :].startswith("'s ")
+
+
 def own(sentence: str, offset: int, words: list[Said]) -> None:
     """Mark the words of "my ..." and "as a ...": they are taken for granted even in a question."""
     for at, word in enumerate(words):
+        if word.low in {"is", "are", "was"} and _of_others(sentence, offset, words, at):
+            for other in words:
+                other.who = Who.THEY if other.clause == word.clause else other.who
         if word.low in _OTHERS:
             _give(sentence, offset, words, at)
+        if word.low == "ex" and at + 1 < len(words) and words[at + 1].start == word.end + 1:
+            words[at + 1].negative = words[at + 1].over = True
         as_a = word.low in {"a", "an"} and at and words[at - 1].low == "as"
         if word.low not in POSSESSIVES and not as_a:
             continue

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Final
 
-from anaphora.rules.facts.lexicon import FREE, stems
+from anaphora.rules.facts.lexicon import FREE, PERSONS, alike, stems
 from anaphora.rules.facts.numerals import numbers
 from anaphora.rules.facts.said import Said, Who
 from anaphora.rules.facts.senses import OTHERS
 from anaphora.rules.facts.stems import split, stem
+from anaphora.rules.facts.unsaid import called, main_verb, works
 from anaphora.rules.facts.weighed import Source, Weighed
 from anaphora.rules.facts.words import STOP
 
@@ -20,11 +22,13 @@ _LIKE_SHOWN: Final = re.compile(
     r"|fave|fav|prefer\w*|great|best|amazing"
     r"|awesome|delicious|tasty|yum\w*|fun|wonderful|fantastic|brilliant|beautiful|obsess\w*|addict\w*|crazy|nuts"
     r" about|hooked|into|happy|happiest|relax\w*"
-    r"|thing|jam|weakness|miss|exci\w+|glad|sucker|soft spot|live for|swear by|can't get enough|live without|start"
+    r"|thing|jam|weakness|miss|exci\w+|glad|sucker|soft spot|live for|all night|all day|for hours|swear by"
+    r"|can't get enough|live without|start"
     r" (?:my|the) (?:day|morning)|joy|heaven|bliss|perfect|support\w*|root for"
     r"|favorites?|religiously|nerd|geek|buff|lover|heart|mag|mage|liebe|gern\w*|adore|j'aime|aime"
     r"|gusta\w*|encanta\w*|gosto|adoro|piace|rather|interest\w*"
-    r"|devour\w*|binge\w*|never (?:tire|get tired)|soothing|therap\w+|happy place|guilty pleasure|only|still|give"
+    r"|devour\w*|binge\w*|never (?:tire|get tired)|soothing|calming|peaceful|every weekend|therap\w+|happy place"
+    r"|guilty pleasure|only|still|give"
     r" me|anytime|any day|every (?:\w+ ){0,3}(?:book|film|movie|album|song|game|episode|season))\b|喜欢|爱|<3|!",
     re.IGNORECASE,
 )
@@ -42,11 +46,21 @@ _LIFE_SHOWN: Final = re.compile(
     r"|im in|relocat\w+"
     r"|home (?:is|in|town)|end(?:ed|ing)? up in|yard|garden|commut\w+|suburb\w*|wohne?n?|lebe?n?|vivo|vive"
     r"|vivimos|habite"
-    r"|narrowboat|boat|farm|village|she's (?:in|near)|he's (?:in|near)|they're in|all (?:still )?in)\b|住",
+    r"|been in|been here|floor|narrowboat|boat|farm|village|she's (?:in|near)|he's (?:in|near)|they're in"
+    r"|all (?:still )?in)\b|住",
+    re.IGNORECASE,
+)
+#: who is there for a time does not live there
+_STAY: Final = re.compile(
+    r"[^.!?\n]*\b(?:this (?:week|weekend|month)|on holiday|on vacation|on a trip|visiting|for (?:the|a|one|two|three"
+    r"|\d)"
+    r" (?:week|weekend|days?|night|month)s?|business trip|tonight|until (?:sun|mon|tues|wednes|thurs|fri"
+    r"|satur)day)\b[^.!?\n]*",
     re.IGNORECASE,
 )
 _OWNED: Final = re.compile(
-    r"\b(?:my|our|mine|ours|own\w*|bought|buying|have|has|had|got|get|i've|we've|mein\w*|unser\w*|mon|ma|mes|notre|mi|mis"
+    r"\b(?:my|our|mine|ours|own\w*|bought|buying|have|has|had|got|get|i've|we've|mein\w*|unser\w*|mon|ma|mes|notre|mi"
+    r"|mis"
     r"|nuestr\w+|paid|mortgage|inherited|adopted)\b",
     re.IGNORECASE,
 )
@@ -54,13 +68,15 @@ _OWNED: Final = re.compile(
 _STRONG: Final = stems(
     "fluent professional expert avid huge passionate experienced wealthy rich severe severely chronic addicted "
     "obsessed famous deeply extremely "
-    "always never everyone only best world-class renowned skilled talented award-winning champion serious "
+    "always never everyone only world-class competitively competitive professionally renowned skilled talented "
+    "award-winning champion serious "
     "seriously heavily constant constantly"
 )
 
 
 def check_identity(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -> None:
     """Who "is a nurse" must have said so: a nurse who was met, or a café that is vegetarian, is somebody else."""
+    _check_calling(mine, sources, found)
     what = _predicate(mine)
     if what is None:
         return
@@ -71,8 +87,31 @@ def check_identity(mine: Sequence[Said], sources: Sequence[Source], found: Weigh
         for at, word in enumerate(source.words)
         if word.stem == what.stem
     ]
+    literal = any(alike(what.stem, word.stem) for source in sources for word in source.words)
+    if not literal and what.stem in _CALLINGS and not works(sources):
+        found.added.append("a calling that nobody spoke of")
     if places and not any(_is_self(words, at) for words, at in places):
         found.conflicts.append(OTHERS)
+
+
+def _check_calling(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -> None:
+    """Who has a lawyer is none: "my sister is suing her lawyer"."""
+    noun = called(mine)
+    if noun is None or noun.stem not in PERSONS | _CALLINGS:
+        return
+    before = [
+        {word.low for word in source.words[max(0, at - 4) : at] if word.clause == source.words[at].clause}
+        for source in sources
+        if source.rank < 2
+        for at, word in enumerate(source.words)
+        if word.stem == noun.stem
+    ]
+    if before and all(words & {"her", "his", "their", "your"} and not words & _BEING for words in before):
+        found.conflicts.append(OTHERS)
+    elif (
+        before and noun.stem in _CALLINGS and all(words & {"a", "an", "the"} and not words & _BEING for words in before)
+    ):
+        found.added.append("a calling that nobody spoke of")
 
 
 def _predicate(mine: Sequence[Said]) -> Said | None:
@@ -81,10 +120,12 @@ def _predicate(mine: Sequence[Said]) -> Said | None:
         return None
     if mine[2].low.endswith("ing"):
         return None
-    rest = [
-        word for word in mine[2:5] if word.clause == mine[1].clause and word.low not in STOP and word.stem not in FREE
-    ]
+    phrase = list(takewhile(lambda word: word.low not in _PREPOSITIONS, mine[2:5]))
+    rest = [word for word in phrase if word.clause == mine[1].clause and word.low not in STOP and word.stem not in FREE]
     return rest[-1] if rest and len(mine) <= 6 and not rest[-1].negative and not numbers(rest[-1].low) else None
+
+
+_PREPOSITIONS: Final = frozenset(split("by for of in at on with from to because since about than as"))
 
 
 def _is_self(words: Sequence[Said], at: int) -> bool:
@@ -93,6 +134,10 @@ def _is_self(words: Sequence[Said], at: int) -> bool:
     if after is not None and after.low in _COMPOUNDS and after.start - word.end == 1:
         return False
     before = [other for other in words[max(0, at - 7) : at] if other.clause == word.clause]
+    if word.who is Who.SPEAKER and not any(other.low in _DETERMINERS for other in before[-3:]):
+        return True
+    if word.stem == "twin":
+        return True
     if word.who in {Who.SPEAKER, Who.OPEN} and any(other.low in _BEING for other in before):
         return word.who is Who.SPEAKER or not any(other.low in {"the", "this", "that", "these"} for other in before[:2])
     return (
@@ -100,6 +145,7 @@ def _is_self(words: Sequence[Said], at: int) -> bool:
     )
 
 
+_DETERMINERS: Final = frozenset(split("a an the this that these those my our his her their your some any no every"))
 #: a "vet school" is no vet
 _COMPOUNDS: Final = frozenset(
     split(
@@ -107,13 +153,37 @@ _COMPOUNDS: Final = frozenset(
     )
 )
 _BEING: Final = frozenset(
-    split("i'm im am i've as being become became was were been work works call me we're feel feeling called since yet")
+    split(
+        "i'm im am is i've as being become became was were been work works got get getting call me we're feel feeling "
+        "called since yet"
+    )
+)
+
+
+def check_acts(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -> None:
+    """Who watches a thing does not do it."""
+    verb = main_verb(mine)
+    near = [word for source in sources if source.rank == 0 for word in source.words]
+    looks = any(word.low in _LOOKING and word.who in {Who.SPEAKER, Who.OPEN} for word in near)
+    if verb is not None and looks and not any(alike(verb.stem, word.stem) for word in near):
+        found.added.append("an act that was only watched")
+
+
+_LOOKING: Final = frozenset(split("watch watched watching saw heard listened listening documentary"))
+_CALLINGS: Final = stems(
+    "chef cook nurse teacher doctor driver pilot writer author musician artist painter photographer programmer "
+    "developer "
+    "engineer farmer gardener carpenter lawyer accountant journalist scientist researcher sailor soldier singer dancer "
+    "actor coach trainer manager cleaner baker mechanic builder translator designer carer caregiver landlord founder"
 )
 
 
 def check_strength(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -> None:
     """A word of degree that nobody used makes more of what was said."""
-    said = {word.stem for source in sources if source.rank < 3 for word in source.words}
+    told = " ".join(word.low for word in mine)
+    if _MUCH.search(told) and not any(_MUCH_SHOWN.search(source.text) for source in sources):
+        found.added.append("a degree that nobody spoke of")
+    said = {word.stem for source in sources for word in source.words}
     for word in mine:
         if (
             word.stem in _STRONG
@@ -122,6 +192,15 @@ def check_strength(mine: Sequence[Said], sources: Sequence[Source], found: Weigh
             and not (word.negative and word.low == "never")
         ):
             found.added.append("a degree that nobody spoke of")
+
+
+_MUCH: Final = re.compile(r"\b(?:a lot|lots|often|frequently|regularly|heavy|habitually)\b")
+_MUCH_SHOWN: Final = re.compile(
+    r"\b(?:lots?|often|frequent\w*|regular\w*|much|many|every|each|all|always|daily|weekly|tons?|loads?|constant\w*"
+    r"|most"
+    r"|\w+days|times|again|twice|usual\w*|heav\w+|so|never stop|whenever|too)\b|\d|!",
+    re.IGNORECASE,
+)
 
 
 def check_likes(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -> None:
@@ -138,7 +217,15 @@ def check_likes(mine: Sequence[Said], sources: Sequence[Source], found: Weighed)
     ]
     if any(word.low in {"own", "owns"} for word in mine) and not any(map(_OWNED.search, shown)):
         found.added.append("a possession that nobody spoke of")
-    if lives and not any(_LIFE_SHOWN.search(text) for text in shown):
+    theirs = [word for word in mine if word.stem in _LIVES and word.who is Who.OTHERS]
+    if theirs and all(_STAY.search(text) or not text for text in shown[:1]):
         found.added.append("a home that nobody spoke of")
+    if lives and not any(_LIFE_SHOWN.search(_STAY.sub(" ", text)) for text in shown):
+        found.added.append("a home that nobody spoke of")
+    for group in (LIKES | DISLIKES, _LIVES):
+        acting = [word for source in sources for word in source.words if word.stem in group]
+        mind = [word for word in mine if word.stem in group and word.who is Who.SPEAKER]
+        if mind and acting and all(word.who in {Who.OTHERS, Who.THEY, Who.ANYBODY} for word in acting):
+            found.added.append("a liking or a home of somebody else")
     if likes and not any(_LIKE_SHOWN.search(text) for text in shown):
         found.added.append("a liking that nobody showed")

@@ -31,6 +31,7 @@ _HARD: Final = frozenset(
         "but",
         "however",
         "although",
+        "which",
         "though",
         "because",
         "so",
@@ -61,6 +62,7 @@ class _State:
     whom: frozenset[str] = frozenset()
     negative: bool = False
     over: bool = False
+    gone: bool = False
     #: the "no" was said before the comma
     inherited: bool = False
     #: "moved from" was read: "to" will say where it is now
@@ -84,14 +86,31 @@ def parse(text: str, *, start: int = 0, stop: int | None = None) -> list[Said]:
         sentence = match.group()
         if sentence.strip():
             _read(sentence, match.start(), number, state)
+    _answer(words)
     return words
+
+
+def _answer(words: list[Said]) -> None:
+    """Of a topic that is set like a question, take what is said of it: "Asia? Never set foot there"."""
+    for at, word in enumerate(words):
+        back = next((back for back in range(1, min(at, 4) + 1) if words[at - back].opens), 0)
+        asked = words[at - back : at]
+        if not word.opens or not asked or any(other.mood is not Mood.QUESTION for other in asked):
+            continue
+        if word.low in _DENYING or word.low in _AFFIRMING:
+            for other in asked:
+                other.mood, other.negative = Mood.FACT, word.low in _DENYING
+
+
+_DENYING: Final = frozenset(["no", "not", "never", "nope", "nah", "can't", "don't", "hate"])
+_AFFIRMING: Final = frozenset(["yes", "yep", "absolutely", "always", "love", "definitely", "every"])
 
 
 def _read(sentence: str, offset: int, number: int, state: _State) -> None:
     """Add the words of one sentence."""
     low = sentence.casefold() if len(sentence.casefold()) == len(sentence) else sentence
     marks = _marks(low)
-    tokens = [(match.group(), match.start(), match.end()) for match in WORD.finditer(sentence)]
+    tokens = [(_as_name(sentence, match), match.start(), match.end()) for match in WORD.finditer(sentence)]
     begin = len(state.words)
     if not _goes_on(tokens, state):
         _fresh(state, begin, who=Who.OPEN, whom=frozenset(), mood=Mood.FACT)
@@ -123,6 +142,7 @@ def _read(sentence: str, offset: int, number: int, state: _State) -> None:
                     negative=state.negative,
                     compared=state.compared,
                     over=state.over,
+                    gone=state.gone,
                     mood=state.mood,
                     capital=piece[0].isupper(),
                     opens=at == 0,
@@ -138,6 +158,13 @@ def _read(sentence: str, offset: int, number: int, state: _State) -> None:
     if SOMEDAY.search(low):
         for word in mine:
             word.mood = max(word.mood, Mood.WISH)
+
+
+def _as_name(sentence: str, match: re.Match[str]) -> str:
+    """The word; the second half of a name like "Hyun-woo" with a capital."""
+    word, before = match.group(), sentence[max(0, match.start() - 30) : match.start()]
+    joined = before.endswith("-") and word.islower() and (before[:-1].split() or [""])[-1].istitle()
+    return word.capitalize() if joined else word
 
 
 def _goes_on(tokens: list[Token], state: _State) -> bool:
@@ -197,12 +224,14 @@ def _turn(state: _State, tokens: list[Token], at: int, gap: str, *, opening: boo
         (hard and not opening)
         or (broken and gap.strip(" ") in {";", ":", "—", "(", ")", "-"})
         or (broken and ";" in gap)
-        or (broken and (low in _ANEW or (inflected(low) and stem(low) in VERBS)))
+        or (broken and (low in _ANEW or ((inflected(low) or low.endswith("s")) and stem(low) in VERBS)))
     ):
         _fresh(state, here, mood=Mood.FACT)
     elif broken or low in _SOFT:
         state.clause += 1
         state.inherited = state.negative
+        if (state.over or state.negative) and broken and _tells(tokens, at):
+            state.negative = state.over = state.inherited = False
         if broken and state.mood in {Mood.CONDITION, Mood.MAYBE}:
             state.condition |= state.mood is Mood.CONDITION
             state.mood = Mood.FACT
@@ -211,7 +240,9 @@ def _turn(state: _State, tokens: list[Token], at: int, gap: str, *, opening: boo
         and (stem(low) in VERBS or low in _ANEW or low.endswith("ed"))
         and tokens[at - 1][0].casefold() in _SOFT
     ):
+        held = (state.negative, state.over) if tokens[at - 1][0].casefold() in {"or", "nor"} else (False, False)
         _fresh(state, here, who=state.who, whom=state.whom, mood=state.mood)
+        state.negative, state.over = held
     elif low in {"me", "us"} and state.who in {Who.OTHERS, Who.THEY} and here > state.first:
         state.who, state.whom = Who.OPEN, frozenset()
         for word in (word for word in state.words[state.first : here][-12:] if word.clause == state.clause):
@@ -228,6 +259,13 @@ def _turn(state: _State, tokens: list[Token], at: int, gap: str, *, opening: boo
         state.who, state.whom = Who.OPEN, frozenset()
     if found is not None:
         _new_subject(state, here, found, tokens, at, broken=broken)
+
+
+def _tells(tokens: list[Token], at: int) -> bool:
+    """Whether what begins here has a verb of its own: "knees gave out"."""
+    return any(
+        inflected(written.casefold()) and stem(written.casefold()) in VERBS for written, _, _ in tokens[at + 1 : at + 4]
+    )
 
 
 def _pronoun(tokens: list[Token], at: int) -> bool:
@@ -266,7 +304,7 @@ def _new_subject(
 def _fresh(state: _State, here: int, *, mood: Mood, who: Who | None = None, whom: frozenset[str] | None = None) -> None:
     state.clause += 1
     state.first = here
-    state.negative = state.over = state.inherited = state.leaving = state.compared = False
+    state.negative = state.over = state.gone = state.inherited = state.leaving = state.compared = False
     state.mood = mood
     if who is not None:
         state.who, state.whom = who, whom or frozenset()
@@ -281,13 +319,13 @@ def _apply(state: _State, kind: str) -> None:
         case "over":
             state.negative, state.over = not state.negative, True
         case "gone":
-            state.over = True
+            state.over = state.gone = True
         case "leaving":
-            state.negative = state.leaving = True
+            state.negative = state.leaving = state.compared = True
         case "flip":
             state.negative = state.compared = True
         case "versus" if state.leaving:
-            state.negative = state.leaving = False
+            state.negative = state.leaving = state.compared = False
         case "versus":
             compared = _compared(state.words[max(state.first, len(state.words) - 12) :])
             state.negative, state.compared = compared != state.negative, compared

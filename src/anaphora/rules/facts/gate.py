@@ -14,6 +14,7 @@ from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message, Role, Trust
 from anaphora.rules.facts import contents, voice
 from anaphora.rules.facts.clauses import parse, quoted_sentences
+from anaphora.rules.facts.counts import corrects
 from anaphora.rules.facts.markers import Mood
 from anaphora.rules.facts.quoting import places, verbatim
 from anaphora.rules.facts.said import Said, Who
@@ -31,14 +32,13 @@ _LONGEST_QUOTE: Final = 2_000
 _MOST_PLACES: Final = 10
 #: messages before and after that may hold a name or a noun
 _NEIGHBOURS: Final = 5
-#: how much of a statement must have been said
-_ENOUGH: Final = 0.4
-#: telling words of it that were not said, if as many others were said in their place
-_MOST_UNSAID: Final = 2
+#: telling words that stand in the quote's own message
+_SEVERAL: Final = 2
 _YES: Final = re.compile(
     r"^\W*(?:(?:haha|lol|ha|oh|well|um|hm+|ah)\W+)*(?:yes|yep|yeah|yup|yea|ya|right|exactly|correct|true|sure"
     r"|indeed|absolutely|definitely|of course|that's right|both|ja|genau|oui|sí|si|sim"
-    r"|exact(?:ement)?|stimmt|richtig|da)\b|^\W*(?:对|是的?|嗯|没错|はい)",
+    r"|exact(?:ement)?|stimmt|richtig|da|(?:you|i|we|it|they|she|he) (?:do|am|have|did|is|are|does|was)(?=[.,!]))\b"
+    r"|^\W*(?:对|是的?|嗯|没错|はい)",
     re.IGNORECASE,
 )
 _NO: Final = re.compile(
@@ -170,6 +170,8 @@ def _locate(case: _Case) -> None:
         reason = _foreign(case, start, stop)
         if reason is None:
             case.start, case.stop = start, stop
+            # the quote goes over the end of a line: there it is one sentence
+            case.text = case.text[:start] + case.text[start:stop].replace("\n", " ") + case.text[stop:]
             return
         refused = refused or _Refused(reason)
     raise refused or _Refused("the quote does not stand in the message")
@@ -217,16 +219,30 @@ def _check_support(case: _Case) -> set[int]:
         raise _Refused("asked for only this time")
     weighed = weigh(content, sources, free=free, instruction=case.instruction)
     if weighed.conflicts:
-        raise _Refused(weighed.conflicts[0])
+        # one thing against several that were said so: somebody should look
+        doubtful = (len(weighed.conflicts) == 1 and weighed.near > _SEVERAL) or not _same_script(case)
+        raise _Refused(weighed.conflicts[0], Outcome.REVIEW if doubtful else Outcome.REJECT)
     if weighed.added:
         raise _Refused(weighed.added[0], Outcome.REVIEW)
     _check_near(case, weighed)
-    spare = min(_MOST_UNSAID, weighed.leftover) if weighed.total + weighed.anchors > 2 else 0
-    if weighed.unsaid > spare or weighed.share < _ENOUGH:
+    if weighed.more:
         raise _Refused("says more than was said", Outcome.REVIEW)
+    if numbers(content) and _corrected_next(case, numbers(content)):
+        raise _Refused("corrected in the same breath", Outcome.REVIEW)
     if _taken_back(case):
         raise _Refused("taken back or a joke", Outcome.REVIEW)
     return weighed.used
+
+
+def _same_script(case: _Case) -> bool:
+    """Whether the statement is written in letters of the quote: of another script nothing can be compared."""
+    quote, content = case.text[case.start : case.stop], case.candidate.content
+    return _is_latin(quote) == _is_latin(content)
+
+
+def _is_latin(text: str) -> bool:
+    letters = [char for char in text if char.isalpha()]
+    return sum(char < "ʰ" for char in letters) * 2 >= len(letters)
 
 
 def _check_near(case: _Case, weighed: Weighed) -> None:
@@ -252,7 +268,7 @@ def _sources(case: _Case) -> Iterator[Source]:
     touched = quoted_sentences(own, case.start, case.stop)
     near = [word for word in own if word.sentence in touched]
     far = [word for word in own if word.sentence not in touched]
-    yield Source(near, _text(case.text, near), 0, case.message.seq)
+    yield Source(near, _text(case.text, near), 0, case.message.seq, case.text[case.start : case.stop])
     yield Source(far, _text(case.text, far), 1, case.message.seq)
     at = next(place for place, item in enumerate(case.messages) if item.seq == case.message.seq)
     before = list(reversed(case.messages[max(0, at - _NEIGHBOURS) : at]))
@@ -320,13 +336,24 @@ def _text(text: str, words: Sequence[Said]) -> str:
     return "\n".join(pieces)
 
 
+def _corrected_next(case: _Case, counted: frozenset[str]) -> bool:
+    """Whether the next message of the owner puts another number in the place of one: "wait, 7:21"."""
+    later = [item for item in case.messages if item.seq > case.message.seq and item.role is Role.USER]
+    said = plain(later[0].content)[:400] if later else ""
+    return bool(later) and corrects(said) and bool(numbers(said)) and not numbers(said) & counted
+
+
 def _taken_back(case: _Case) -> bool:
     at = next(place for place, item in enumerate(case.messages) if item.seq == case.message.seq)
     following = [item for item in case.messages[at + 1 : at + 4] if item.role is Role.USER]
     later = case.text[case.start : case.stop + 400]
     if voice.taken_back(plain(case.candidate.content)):
         return False
-    if voice.taken_back(later) or any(voice.taken_back(plain(item.content)[:2_000]) for item in following[:1]):
+    if (
+        voice.mocks(case.text[max(0, case.start - 40) : case.stop])
+        or voice.taken_back(later)
+        or any(voice.taken_back(plain(item.content)[:2_000]) for item in following[:1])
+    ):
         return True
     playing = False
     for item in case.messages[: at + 1]:

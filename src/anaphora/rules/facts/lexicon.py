@@ -22,7 +22,7 @@ KIN: Final = stems(
     "housemate cousin aunt auntie uncle nephew niece grandma grandpa grandparent grandchild grandson granddaughter "
     "stepmother stepmom stepfather stepdad stepson stepdaughter stepsister stepbrother godson goddaughter godmother "
     "godfather in-law mother-in-law father-in-law sister-in-law brother-in-law dog puppy pup cat kitten pet horse "
-    "pony "
+    "pony gran gramps nan hubby missus youngest eldest oldest folks stepchild stepkid triplet "
     "parrot rabbit bunny hamster budgie turtle tortoise goldfish mare foal stallion "
     "hermano hermana madre padre hijo hija esposa esposo marido mujer novio novia amigo amiga abuelo abuela perro "
     "gato bruder schwester mutter vater sohn tochter frau mann freund freundin oma opa hund katze tante onkel "
@@ -92,7 +92,8 @@ VERBS: Final = stems(
     "surf dive "
     "knit sew weave carve brew roast grill garden plant water harvest feed breed foster rescue own lease renovate "
     "paint "
-    "marry adopt train practise practice paint draw sing dance volunteer avoid follow meet see help sell rent"
+    "taste smell look sound need marry adopt train practise practice paint draw sing dance volunteer avoid follow "
+    "meet see help sell rent"
 )
 #: they need no support: they hold a statement together, or say what sort of thing is spoken of
 FREE: Final = stems(
@@ -126,7 +127,8 @@ GENERIC_NAMES: Final = stems(
 )
 
 _SAME: Final = (
-    "wife spouse|husband spouse|married marry wife husband wed spouse|girlfriend gf|boyfriend bf|fiance fiancé "
+    "gran nan grandma|gramps grandpa|hubby husband|missus wife|folks parent|youngest oldest eldest child|wife "
+    "spouse|husband spouse|married marry wife husband wed spouse|girlfriend gf|boyfriend bf|fiance fiancé "
     "fiancee "
     "fiancée engaged engagement|friend buddy pal mate bestie|roommate flatmate housemate|colleague coworker teammate"
     "|boss manager supervisor|dog puppy pup doggo|cat kitten kitty|kid child|baby newborn|photo photograph picture"
@@ -174,7 +176,8 @@ _SAME: Final = (
     "|fall autumn|holiday christmas|take medication|medication medicine pill tablet meds|vision glasses eyesight"
 )
 _BROADER: Final = (
-    "parent: mother father mom dad twin kid child son daughter|child: son daughter kid baby toddler twin boy girl "
+    "parent: mother father mom dad twin kid child son daughter|child: pregnant due expect son daughter kid baby "
+    "toddler twin boy girl "
     "youngest oldest eldest school daycare nursery kindergarten highchair|kid: school daycare nursery kindergarten "
     "highchair|baby: month tooth diaper|sibling: brother sister twin"
     "|partner: wife husband girlfriend boyfriend fiance spouse|spouse: wife husband|pet: dog cat rabbit hamster "
@@ -182,7 +185,7 @@ _BROADER: Final = (
     "horse kitten puppy turtle bird fish|animal: dog cat horse|relative: cousin aunt uncle niece nephew"
     "|medical: doctor hospital nurse|vehicle: car bike motorcycle truck van|stringed: guitar violin cello"
     "|exercise: run gym swim yoga jog lift workout walk cycle|europe: france germany spain italy portugal"
-    "|degree: bachelor master phd msc bsc mba|student: study university college school degree major semester "
+    "|degree: bachelor master phd msc bsc mba|student: phd study university college school degree major semester "
     "freshman "
     "sophomore|employee: work job|married: wife husband|brother: twin|sister: twin|person: guy man woman"
     "|rescue: shelter adopt|surname: name last|breed: labrador poodle beagle|drive: car|car: tesla toyota honda "
@@ -241,7 +244,8 @@ SOFT: Final = stems(
     "total touch travel treat trouble try turn type typical undergo unable "
     "upset usual value variety view visit wait walk warm way weak week weekly whole wide work world worry year "
     "yearly young attend attends attending "
-    "spell spelled eat drink wear watch use himself herself themselves based converted describes mostly mainly "
+    "spell spelled eat drink wear watch use himself herself themselves based describes come comes coming came bring "
+    "brings brought disease illness mostly mainly "
     "roughly nearly almost whenever whereas wherever together alone solo overall"
 )
 #: what one is when one does not: "vegetarian" for "no meat"
@@ -261,6 +265,7 @@ INVERSE: Final = {
         ("quit", "smoke drink"),
         ("unable", "can"),
         ("insomnia", "sleep"),
+        ("retire", "work"),
         ("blind", "see"),
         ("deaf", "hear"),
     )
@@ -322,6 +327,11 @@ def supported(word: str, source: Iterable[str]) -> bool:
     """Whether one of the source's stems says what the stem of a statement says."""
     means = MEANS.get(word, frozenset())
     return any(other == word or other in means or _akin(word, other) for other in source)
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two stems are forms of one word."""
+    return one == other or _akin(one, other)
 
 
 def _akin(one: str, other: str) -> bool:

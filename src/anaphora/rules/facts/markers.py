@@ -43,10 +43,12 @@ _NEXT: Final = (
 _AS_IT_IS: Final = _any(
     r"not an? (?:day|week|morning|night|weekend|month) (?:goes|passes)(?: by)? without|not that (?:i|we)"
     r" (?:don't|do not)|\w{2,6}n't just|not only|not just|no doubt|no problem|no worries|never mind|nevermind"
-    r"|nothing beats|nothing like|why not|not bad",
+    r"|(?:nearly|almost) (?:all|every\w*|always|only|never|exclusively)|nobody \w+ like|no one \w+ like|nothing beats"
+    r"|nothing like|why not|not bad",
     rf"{_NT} (?:wait\b|get enough|help\b|go wrong|live without|do without|function without|believe|beat|mind"
-    rf"|miss|skip)",
-    rf"{_NT} start (?:my|the|a) (?:day|morning) without|{_NT} without|{_NT} (?:be )?(?:happier|better|prouder"
+    rf"|miss(?:es|ed|ing)?|skip(?:s|ped|ping)?|fail(?:s|ed)? to|forgot(?:ten)? to)",
+    rf"{_NT} start (?:my|the|a) (?:day|morning) without|{_NT} (?:\w+ ){{0,5}}without|{_NT} (?:be )?(?:happier|better"
+    rf"|prouder"
     rf"|more)",
     r"(?:rarely|seldom|hardly ever) (?:miss|skip)|not to mention|no matter|don't get me wrong|no kidding|no joke",
     r"(?:\w{1,6}'m|am|is|are|\w{2,6}'re|was|get|got|getting|be) (?:so |pretty |quite |very )?used to",
@@ -70,8 +72,9 @@ _AS_IT_IS: Final = _any(
 _OVER: Final = _any(
     r"(?:scratch|forget|ignore|disregard) what i (?:said|told you) about|not true that",
     rf"no longer|{_NT} [^,.;!?]{{0,40}}\bany ?more|{_NT} [^,.;!?]{{0,40}}\bany longer|used to|stopped|quit"
-    rf"|gave up|given up",
-    r"giving up|got rid of|grew out of|former|formerly|previously|back when|ex-\w+|outgrew|until recently"
+    rf"|gave up|given up|(?:gone|going) (?:\w+ )?off(?! to)",
+    r"giving up|got rid of|grew out of|former|formerly|previously|back when|ex-(?!husband|wife|partner|boyfriend"
+    r"|girlfriend|fianc)\w+|outgrew|until recently"
     r"|until last \w+",
     r"nicht mehr|früher|ehemal\w+|ya no|antes|solía|ne [^,.;!?]{1,30} plus|n'[^,.;!?]{1,30} plus|autrefois|já"
     r" não",
@@ -91,11 +94,11 @@ _NO: Final = _any(
     r"|despises?",
     r"avoids?|avoiding|avoided|sick of|tired of|fed up with|anything but|overrated|disgusting|lacks?|refuses?"
     r"|refused",
-    r"stop(?= \w+ing)|fail(?:s|ed)?|skips?|skipping|turned down",
+    r"(?:leave|leaving|left) (?:out|off)|hold the|stop(?= \w+ing)|fail(?:s|ed)?|skips?|skipping|turned down",
     r"nicht|kein|keine|keinen|keiner|keinem|keinerlei|nie|niemals|nunca|jamás|tampoco|não|nem|ne|n'\w+|jamais"
     r"|aucune?",
-    r"non|nessun\w*|mai|niet|geen|nooit|ikke|aldrig|inte|не|нет|никогда|değil|yok|odio|hasse|déteste|detesto"
-    r"|odeio",
+    r"non|nessun\w*|mai|niet|geen|nooit|ikke|aldrig|inte|не|нет|никогда|değil|yok|hass(?:e|t)|odi(?:o|a|as|amos|an)"
+    r"|odei(?:o|a)|d[eé]test(?:o|a|am|an|e|ent)",
 )
 _FLIP: Final = _any(
     r"rather than|instead of|without|except(?: for)?|excluding|as opposed to|statt|anstatt|ohne|sin|sans|sem"
@@ -108,7 +111,8 @@ _LEAVING: Final = _any(
 )
 _VERSUS: Final = r"(?:over|than|to|compared to|als|que)(?! (?:all|any|every|other|the other|everything|anything))"
 _MAYBE: Final = _any(
-    r"doubt|doubts|unlikely|doubtful|might|maybe|perhaps|possibly|could be|thinking (?:of|about)|considers?"
+    r"doubt|doubts|unlikely|doubtful|might|maybe|perhaps|possibly|could be|(?:thinking|thought|talked|talking|joked"
+    r"|dreamt|fantasi[sz]ed) (?:of|about)|(?:test|check|screen)(?:ed|s|ing)? (?:\w+ ){0,2}for|considers?"
     r"|considering|not sure|unsure|wondering",
     r"tempted|toying with|undecided|on the fence|debating|looking into|apparently|supposedly|allegedly"
     r"|rumou?r\w*",
@@ -122,7 +126,8 @@ _WISH: Final = _any(
     r" day|if only",
     r"aspires?|aspiring|bucket list|would be (?:nice|great|cool|fun|amazing)|saving (?:up )?for|trying to"
     r"|tried to",
-    r"appl(?:ied|ying) (?:for|to)|looking (?:for|to|at)|shopping for|browsing|should|ought to|möchte|würde gern\w*"
+    r"appl(?:ied|y|ying) (?:for|to|at|with)|interview(?:ed|ing)? (?:at|with|for)|tried \w+ing|looking (?:for|to|at)"
+    r"|shopping for|browsing|should|ought to|möchte|würde gern\w*"
     r"|hoffe|wünsch\w*|voudrais",
     r"aimerais|veux|j'espère|quisiera|quiero|me gustaría|ojalá|espero|queria|quero|gostaria|vorrei|voglio|spero",
 )
@@ -132,9 +137,12 @@ _PLAN: Final = _any(
     r"getting married|expecting|having a baby",
     r"(?:start|starts|starting|begin|begins|beginning) (?:[\w']+ ){0,5}?(?:on|in|next|this|tomorrow) ",
     r"(?:\w{1,6}'m|am|is|are|\w{2,6}'re) (?:moving|starting|joining|leaving|flying|relocating|switching"
-    r"|retiring) ",
+    r"|retiring)",
 )
 _CONDITION: Final = _any(
+    r"(?:it's |its |it is |that's )?not (?:like|as if|as though|because|that|true that|to say)(?= (?:i|my|we|he|she"
+    r"|they)\b(?! (?:don't|do not|can't)))",
+    r"(?:don't|do not|doesn't) (?:think|mean|say|believe)(?: that)?(?= (?:i|my|we)\b)",
     r"if|unless|suppose|supposing|imagine|pretend|assuming|hypothetically|let's say|lets say|say i|in case"
     r"|were i",
     r"would have|not quite|basically|practically|virtually|might as well|what if|as though|in theory|had i"
@@ -194,12 +202,26 @@ _STATE: Final = re.compile(
     r"\b(?:was|were)\b(?! (?:just |recently |also |first |finally |then |only |originally |once )*"
     r"(?:born|\w+ed|\w+ing|told|given|made|able|taught|brought|sent|taken|chosen|hit|hurt|so |really ))"
     r"|\b(?:worked|lived|studied|resided|owned|smoked|dated)\b"
-    r"|\bhad (?!to\b|been|my |our |me |dinner|lunch|breakfast|coffee|surgery|an? (?:great|good|bad|long|baby|call"
+    r"|(?<!just )(?<!finally )(?<!recently )\bhad (?!to\b|been|my |our |me |dinner|lunch|breakfast|coffee|surgery"
+    r"|an? (?:great|good|bad|long|baby|call"
     r"|fight))"
 )
+_BOUND: Final = re.compile(
+    r"\b(?:was|were) (?:once )?(?:engaged|married|employed|enrolled|based|registered|contracted)\b"
+)
 _STILL: Final = re.compile(r"\b(?:still|since|now|ever since|always|have|has|\w+'ve|for the (?:last|past))\b")
+
+#: what happened once is not over
+_EVENT: Final = re.compile(
+    r"\bborn\b|\b(?:was|were) (?:(?:this|last) (?:week|month|year|\w*day|morning|night|weekend|spring|summer|autumn"
+    r"|fall|winter)\b(?!')|yesterday|today|on (?:the \d|\w+day))\b|\bit (?:was|were)\b.*\bwho\b"
+)
 
 
 def past_state(clause: str) -> bool:
     """Whether a clause (in lower case) tells of a state in the past, like "I worked at" or "I had a dog"."""
-    return _STATE.search(clause) is not None and _STILL.search(clause) is None
+    return (
+        (_STATE.search(clause) or _BOUND.search(clause)) is not None
+        and _STILL.search(clause) is None
+        and _EVENT.search(clause) is None
+    )

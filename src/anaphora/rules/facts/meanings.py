@@ -152,7 +152,7 @@ yoga: mat
 kayak: paddle
 referee: ref whistle
 coach: train team under
-play: game match instrument band
+play: game match instrument band guitar piano violin cello drum flute bass football tennis chess hockey rugby
 match: game
 compete: race tournament
 widow: pass die late

@@ -16,21 +16,43 @@ MONTHS: Final = (
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SHORT: Final = {month[:3]: month for month in MONTHS} | {"sept": "september"}
 
+#: of months in other languages that are no English words
+_MONTH_ROWS: Final = (
+    "januar februar märz april mai juni juli august september oktober november dezember",
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "januari februari maart april mei juni juli augustus september oktober november december",
+    "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia",
+)
+_FOREIGN_MONTHS: Final = {word: month for row in _MONTH_ROWS for word, month in zip(split(row), MONTHS, strict=True)}
+_FOREIGN_DATE: Final = re.compile(
+    rf"\b(\d{{1,2}})(?:\.|º|er)? (?:de |di )?({'|'.join(sorted(_FOREIGN_MONTHS, key=len, reverse=True))})\b"
+)
 _ONES: Final = split(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen"
 )
 _TENS: Final = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_GERMAN: Final = split("zwei drei vier fünf sechs sieben acht neun zehn elf zwölf")
-_FRENCH: Final = split("deux trois quatre cinq six sept huit neuf dix onze douze")
-_SPANISH: Final = split("dos tres cuatro cinco seis siete ocho nueve diez")
+#: from two on, in other languages; without those that are English words too
+_FOREIGN: Final = (
+    "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+    "deux trois quatre cinq six sept huit neuf dix onze douze",
+    "dos tres cuatro cinco seis siete ocho nueve diez",
+    "dois três quatro cinco seis sete oito nove dez",
+    "duas tre quattro cinque sei sette otto nove dieci",
+    "twee drie vier vijf zes zeven acht negen tien",
+    "två tre fyra fem sex sju åtta nio tio",
+    "dwa trzy cztery pięć sześć siedem osiem dziewięć dziesięć",
+    "iki üç dört beş altı yedi sekiz dokuz",
+    "два три четыре пять шесть семь восемь девять десять",
+)
 _VALUES: Final = (
     {word: value for value, word in enumerate(_ONES)}
     | {word: 10 * at for at, word in enumerate(_TENS, start=2)}
-    | {word: value for value, word in enumerate(_GERMAN, start=2)}
-    | {word: value for value, word in enumerate(_FRENCH, start=2)}
-    | {word: value for value, word in enumerate(_SPANISH, start=2)}
-    | {"dozen": 12, "twice": 2, "thrice": 3, "fortnight": 2}
+    | {word: value for row in _FOREIGN for value, word in enumerate(split(row), start=2) if word != "sex"}
+    | {"dozen": 12, "twice": 2, "thrice": 3}
 )
 _ORDINALS: Final = {
     word: value
@@ -43,14 +65,25 @@ _ORDINALS: Final = {
     )
 } | {"first": 1, "thirtieth": 30, "fortieth": 40, "fiftieth": 50, "sixtieth": 60}
 _SCALES: Final = {"hundred": 100, "thousand": 1_000, "grand": 1_000, "million": 10**6, "billion": 10**9}
+_KNOWN: Final = frozenset((*_VALUES, *_ORDINALS, *_SCALES, "and"))
 _SUFFIXES: Final = {"k": 1_000, "m": 10**6, "mn": 10**6, "bn": 10**9}
 
 _NUMBER_WORDS: Final = re.compile(
-    r"\b(?:{one})(?:[ -]+(?:and +)?(?:{one})){{0,7}}\b".format(one="|".join([*_VALUES, *_ORDINALS, *_SCALES]))
+    r"\b(?:{one})(?:[ -]+(?:and +)?(?:{one})){{0,7}}s?\b".format(one="|".join([*_VALUES, *_ORDINALS, *_SCALES]))
 )
+#: "three and a half thousand"
+_AND_HALF: Final = re.compile(r"\b(\d{1,3}) and (?:a )?half (100|1000|1000000|k|million|thousand)\b")
+_OH: Final = re.compile(rf"\b(nineteen|twenty)[ -]oh[ -]({'|'.join(_ONES[1:10])})\b")
+#: "my thirties", "the eighties"
+_TIES: Final = re.compile(r"\b(twen|thir|for|fif|six|seven|eigh|nine)ties\b")
+_TIES_VALUES: Final = dict(zip(split("twen thir for fif six seven eigh nine"), range(20, 100, 10), strict=True))
+#: "18 500" and "1'200"
+_GROUPED: Final = re.compile(r"(?<![\d.,:/-])\b(\d{1,3})((?:[ '\u00a0\u202f]\d{3})+)(?![\d:/-])")
 _MONTH: Final = rf"({'|'.join(MONTHS)}|{'|'.join(_SHORT)})\b\.?"
 _ISO: Final = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
-_NUMERIC: Final = re.compile(r"\b(\d{1,2})[/.](\d{1,2})[/.](\d{4}|\d{2})\b")
+_NUMERIC: Final = re.compile(r"\b(\d{1,2})([/.])(\d{1,2})[/.](\d{4}|\d{2})\b")
+#: "12.9." is a day, or the end of a sentence
+_DOTTED: Final = re.compile(r"(?<![\d.])(\d{1,2})\.(\d{1,2})\.(?!\d)")
 _MONTH_DAY: Final = re.compile(rf"\b{_MONTH} (?:the )?(\d{{1,2}})(?:st|nd|rd|th)?\b(?![:\d])")
 _DAY_MONTH: Final = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}")
 _PAST_HOUR: Final = re.compile(r"\b(half|quarter) (past|to) (\d{1,2})\b")
@@ -62,18 +95,25 @@ _FRACTIONS: Final = (
     (re.compile(r"\bhalf a dozen\b"), "6"),
     (re.compile(r"\b(?:a )?quarter (?:of a )?million\b"), "250000"),
     (re.compile(r"\bhalf a million\b"), "500000"),
-    (re.compile(r"\ba hundred\b"), "100"),
-    (re.compile(r"\ba thousand\b"), "1000"),
+    (
+        re.compile(
+            r"\b(?<=(?:at|by) )half (?=(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b)"
+        ),
+        "half past ",
+    ),
+    (re.compile(r"\ba (?=(?:hundred|thousand|million|dozen)\b)"), "one "),
+    (re.compile(r"\ba couple (?:of )?"), "2 "),
 )
 _PHONE: Final = re.compile(r"(?<![\w.,])\+?\(?\d{2,4}\)?(?:[ .-]\d{2,9}){1,6}\b")
-_DECADE: Final = re.compile(r"(?<![\w])'?(\d0)'?s\b")
+_DECADE: Final = re.compile(r"(\bthe (?:\w+[ -])?)?(?<![\w])'?(\d0)'?s\b")
 _PLAIN: Final = re.compile(
     r"(?<![A-Za-z0-9])'?\d{1,30}(?:,\d{3}){0,5}(?:[.,]\d{1,9})?(?: ?(?:hundred|thousand|million|billion)\b|(?:k|m"
     r"|mn|bn)\b)?"
 )
 _BARE_MONTH: Final = re.compile(
     r"\b(january|february|april|june|july|august|september|october|november|december|feb|apr|aug|sept?|oct|nov|dec)\b"
-    r"|\b(?:in|on|of|since|until|till|by|this|last|next|every|early|late|mid|from|to|through) (may|march)\b"
+    r"|\b(?:in|on|of|since|until|till|by|this|last|next|every|early|late|mid|from|to|through|come|before|after|around"
+    r"|by) (may|march)\b"
 )
 _DAYS: Final = {day[:3]: day for day in WEEKDAYS}
 _WEEKDAY: Final = re.compile(r"\b(mon|tue|wed|thu|fri|sat|sun)(?:days?|sdays?|nesdays?|rsdays?|urdays?|s|rs?|urs)?\b")
@@ -89,10 +129,17 @@ def numbers(text: str) -> frozenset[str]:
     "two" is `2`, "3rd" is `3`, "1,200" and "1.2k" are `1200`, "March 3rd" is `3 march`, "half past six" is `6:30`,
     "6 pm" is `6` and `pm`, "Mondays" is `monday`. "one" is left out: it is a pronoun more often than a number.
     """
-    low = _digits(plain(text).casefold())
-    for pattern, value in _FRACTIONS:
-        low = pattern.sub(value, low)
-    low = _NUMBER_WORDS.sub(_spelled, low)
+    return frozenset(reading.partition("|")[0] for reading in _read(text))
+
+
+def readings(text: str) -> frozenset[frozenset[str]]:
+    """Every number, date and time, each with all that its notation may stand for: "3/4/2020" is either of two days."""
+    return frozenset(frozenset(reading.split("|")) for reading in _read(text))
+
+
+def _read(text: str) -> frozenset[str]:
+    """Every number, date and time; of several readings, with a bar between them, the likeliest first."""
+    low = in_digits(text)
     found: set[str] = set()
     for pattern, read in _READERS:
         matches: list[re.Match[str]] = []
@@ -106,6 +153,25 @@ def numbers(text: str) -> frozenset[str]:
             found.update(read(match))
     found.update(_kept(low))
     return frozenset(found)
+
+
+def in_digits(text: str) -> str:
+    """The text in lower case with digits for numbers in words; "one" stays."""
+    low = _digits(plain(text).casefold())
+    for pattern, value in _FRACTIONS:
+        low = pattern.sub(value, low)
+    low = _FOREIGN_DATE.sub(lambda match: f"{match.group(1)} {_FOREIGN_MONTHS[match.group(2)]}", low)
+    low = _OH.sub(lambda match: f"{'20' if match.group(1) == 'twenty' else '19'}0{_VALUES[match.group(2)]}", low)
+    low = _TIES.sub(lambda match: f"{_TIES_VALUES[match.group(1)]}s", low)
+    low = _NUMBER_WORDS.sub(_spelled, low)
+    low = _AND_HALF.sub(_and_half, low)
+    return _GROUPED.sub(lambda match: match.group(1) + re.sub(r"\D", "", match.group(2)), low)
+
+
+def _and_half(match: re.Match[str]) -> str:
+    if not match.group(2).isdigit():
+        return f"{match.group(1)}.5 {match.group(2)}"
+    return str(int(match.group(1)) * int(match.group(2)) + int(match.group(2)) // 2)
 
 
 def _kept(low: str) -> Iterator[str]:
@@ -135,7 +201,8 @@ def _spelled(match: re.Match[str]) -> str:
     out: list[str] = []
     total = current = 0
     last = 0
-    for word in re.split(r"[ -]+", phrase):
+    for written in re.split(r"[ -]+", phrase):
+        word = written if written in _KNOWN else written.removesuffix("s")
         if word == "and":
             continue
         value = _VALUES.get(word, _ORDINALS.get(word))
@@ -153,7 +220,22 @@ def _spelled(match: re.Match[str]) -> str:
         current += value
         last = value
     out.append(_said(total + current, last))
-    return " ".join(piece for piece in out if piece) or phrase
+    return _paired(phrase, [piece for piece in out if piece])
+
+
+def _paired(phrase: str, said: list[str]) -> str:
+    """Two numbers in a row may be a year, "nineteen eighty-four", or a time, "one fifty-two"."""
+    if len(said) == 1 and phrase.startswith("one ") and 13 <= int(said[0]) <= 59:
+        return f"1:{said[0]} {said[0]}"
+    if len(said) == 2:
+        first, second = (int(piece) for piece in said)
+        if first in {19, 20} and 10 <= second <= 99:
+            return f"{first}{second}"
+        if 2 <= first <= 12 and 10 <= second <= 59:
+            return f"{first}:{second} {first} {second}"
+    if len(said) == 3 and said[1] == "0" and said[0] in {"19", "20"} and len(said[2]) == 1:
+        return f"{said[0]}0{said[2]}"
+    return " ".join(said) or phrase
 
 
 def _said(value: int, last: int) -> str:
@@ -167,14 +249,16 @@ def _iso(match: re.Match[str]) -> Iterator[str]:
 
 
 def _numeric(match: re.Match[str]) -> Iterator[str]:
-    first, second, year = (int(part) for part in match.groups())
+    first, second, year = int(match.group(1)), int(match.group(3)), int(match.group(4))
     yield str(year if year > 99 else _century(year))
-    if first > 12 >= second >= 1:
-        yield f"{first} {MONTHS[second - 1]}"
-    elif second > 12 >= first >= 1:
-        yield f"{second} {MONTHS[first - 1]}"
-    else:
-        yield f"{first}/{second}"
+    days = [(first, second)] if match.group(2) == "." else [(first, second), (second, first)]
+    yield "|".join(f"{day} {MONTHS[month - 1]}" for day, month in days if 1 <= month <= 12) or f"{first}/{second}"
+
+
+def _dotted(match: re.Match[str]) -> Iterator[str]:
+    day, month = int(match.group(1)), int(match.group(2))
+    decimal = _value(f"{match.group(1)}.{match.group(2)}", 1)
+    yield f"{decimal}|{day} {MONTHS[month - 1]}" if 1 <= month <= 12 else decimal
 
 
 def _month_day(match: re.Match[str]) -> Iterator[str]:
@@ -216,7 +300,7 @@ def _phone(match: re.Match[str]) -> Iterator[str]:
 
 
 def _decade(match: re.Match[str]) -> Iterator[str]:
-    yield f"19{match.group(1)}"
+    yield f"19{match.group(2)}" if match.group(1) else f"{match.group(2)}s|19{match.group(2)}"
 
 
 def _named_time(match: re.Match[str]) -> Iterator[str]:
@@ -234,6 +318,11 @@ def _number(match: re.Match[str]) -> Iterator[str]:
     if written.startswith("'"):
         digits = written[1:]
         yield str(_century(int(digits))) if len(digits) == 2 and digits.isdigit() else _value(digits, scale)
+    elif suffix and suffix.group() == "k" and len(written) < 3:
+        # so long is a race
+        yield f"{_value(written, scale)}|{_value(written, 1)}"
+    elif re.fullmatch(r"\d{1,3}\.\d{3}", written) and written[0] != "0":
+        yield f"{_value(written, scale)}|{_value(written.replace('.', ''), scale)}"
     else:
         yield _value(written, scale)
 
@@ -256,6 +345,7 @@ def _century(year: int) -> int:
 _READERS: Final = (
     (_ISO, _iso),
     (_NUMERIC, _numeric),
+    (_DOTTED, _dotted),
     (_MONTH_DAY, _month_day),
     (_DAY_MONTH, _day_month),
     (_PAST_HOUR, _past_hour),

@@ -45,6 +45,8 @@ class Said:
     compared: bool = False
     #: it was so, and is no more
     over: bool = False
+    #: what is spoken of is there no more: sold, left, dropped
+    gone: bool = False
     mood: Mood = Mood.FACT
     #: within "my ...": that is taken for granted, whatever is said about it
     owned: bool = False

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from anaphora.rules.facts.lexicon import supported
+from anaphora.rules.facts.lexicon import PERSONS, alike, stems, supported
 from anaphora.rules.facts.markers import Mood
 from anaphora.rules.facts.said import Said, Who
 from anaphora.rules.facts.weighed import Source, View
@@ -15,11 +15,19 @@ _DISLIKE_SHOWN: Final = re.compile(
     r"\b(?:tastes? like (?:soap|dirt|feet|socks|cardboard|grass|medicine)|gross|yuck\w*|ew+|disgust\w*|awful"
     r"|terribl\w*|horribl\w*|worst|nasty|boring|annoy\w*|ruins?|destroys?"
     r"|makes? me (?:sick|ill|gag|nauseous|sad|angry|itch)|keep (?:it|them|that|those) away|drives? me (?:mad|crazy"
-    r"|nuts|up the wall)|scares?|terrif\w*|stress(?:es)? me|pet peeve|kills me)\b",
+    r"|nuts|up the wall)|scares?|terrif\w*|stress(?:es)? me|pet peeve|kills me|knocks? me out|allerg\w*|intoleran\w*"
+    r"|coeliac|celiac)\b",
     re.IGNORECASE,
 )
+_MINE: Final = re.compile(r"\b(?:my|our|mine|ours)\b", re.IGNORECASE)
+_ENDED: Final = re.compile(
+    r"\b(?:left|quit|moved|sold|stopped|ended|closed|lost|gone|over|done with|out of date|finished|gave|resigned"
+    r"|dropped)\b"
+)
+#: with them the thing itself may be denied: "allergic to nuts" of "without nuts"
+ILL: Final = stems("allergic allergy allergisch intolerant intolerance coeliac celiac")
 #: a project is spoken of as what "we" do
-_WE: Final = frozenset(["we", "we're", "we've", "our", "us", "it", "it's"])
+_WE: Final = frozenset(["we", "we're", "we've", "our", "us"])
 #: why a word in the source does not say what the statement says
 TURNED: Final = "turned round: said with the other sense, or no longer so"
 WISHED: Final = "wished, asked or supposed, not stated"
@@ -28,10 +36,13 @@ OTHERS: Final = "said of somebody else"
 
 def against(word: Said, other: Said, source: Source, view: View) -> str | None:
     """Why a word in the source does not say what the statement says with it, if so."""
-    if not other.owned or other.negative:
+    if not other.owned or other.negative or (other.gone and other.stem not in PERSONS):
+        if other.over and not other.negative and not word.negative and not alike(word.stem, other.stem):
+            # another word, of something that was: it tells of what came about
+            return None if same_person(word, other, source, view) else OTHERS
         if not _same_sense(word, other, source.text, view):
             return TURNED
-        if not view.instruction and not meant(word, other, dated=view.dated):
+        if not view.instruction and not _meant(word, other, view):
             return WISHED
     if not same_person(word, other, source, view):
         return OTHERS
@@ -39,20 +50,29 @@ def against(word: Said, other: Said, source: Source, view: View) -> str | None:
 
 
 def _same_sense(word: Said, other: Said, text: str, view: View) -> bool:
-    if word.negative and word.compared:
+    if (word.negative and word.compared) or (view.averse and word.stem not in ILL):
         return True
     if word.negative and view.disfavours and _DISLIKE_SHOWN.search(text):
         return True
     if not word.negative and not word.over:
         return not other.negative and not other.over
+    if word.negative and word.over and _ENDED.search(text):
+        return True
     if word.negative:
         return other.negative or other.over or other.mood is Mood.UNREAL
     return not other.negative or other.over
 
 
+def _meant(word: Said, other: Said, view: View) -> bool:
+    if view.conditional and other.mood is Mood.CONDITION:
+        return True
+    asked = other.mood is Mood.QUESTION and other.negative and view.averse
+    return asked or meant(word, other, dated=view.dated)
+
+
 def meant(word: Said, other: Said, *, dated: bool) -> bool:
     """Whether the source means it as far as the statement does: a wish is no fact."""
-    if other.mood is Mood.UNREAL and word.negative:
+    if other.mood is Mood.UNREAL and (word.negative or word.mood is Mood.WISH):
         return True
     if other.mood <= word.mood or (word.mood is Mood.WISH and other.mood is Mood.MAYBE):
         return True
@@ -72,7 +92,12 @@ def same_person(word: Said, other: Said, source: Source, view: View) -> bool:
         case Who.OTHERS:
             same = _overlap(word.whom if third else view.people | view.topics, other.whom)
         case Who.THEY:
-            same = third or bool(view.people)
+            same = (
+                third
+                or word.who is Who.THEY
+                or view.named
+                or (bool(view.people) and _MINE.search(source.text) is not None)
+            )
         case Who.YOU:
             same = view.instruction
         case _:

@@ -33,6 +33,8 @@ _NOBODY: Final[frozenset[str]] = frozenset()
 _PRONOUNS: Final = ((FIRST, Who.SPEAKER), (THIRD, Who.THEY))
 #: at the beginning of a clause only
 _OPENING: Final = ((YOU, Who.YOU), (GENERIC, Who.ANYBODY), (IMPERSONAL, Who.OPEN))
+#: "as you see" and "you know" speak of nobody
+_ASIDES: Final = frozenset(["see", "know", "might", "can", "could", "may", "say", "guessed", "asked"])
 _ARTICLES: Final = frozenset(["a", "an", "the", "one", "some", "another", "both", "two"])
 
 
@@ -49,15 +51,22 @@ def subject(tokens: list[Token], at: int, *, starts: bool) -> Subject | None:
     for pronouns, who in _PRONOUNS:
         if low in pronouns:
             return who, _NOBODY
-    if low in {"who", "whose"} and at:
+    if low in {"who", "whose", "who's"} and at:
         return _antecedent(tokens, at)
-    if not starts:
-        return None
+    return _opened(tokens, at, low) if starts else None
+
+
+def _opened(tokens: list[Token], at: int, low: str) -> Subject | None:
+    """The subject with which a clause opens."""
     if low == "that's" and 0 < at <= 3 and at + 1 < len(tokens) and tokens[at + 1][0].casefold() in POSSESSIVES:
         persons = _persons(tokens, at + 2)
         return (Who.OTHERS, persons) if persons else None
+    following = tokens[at + 1][0].casefold() if at + 1 < len(tokens) else ""
+    aside = low in YOU and following in _ASIDES
+    if aside or (at and tokens[at - 1][0].casefold() == "as" and low in {"a", "an"}):
+        return None
     for pronouns, who in _OPENING:
-        if low in pronouns:
+        if low in pronouns and not (low == "most" and following in {"of", "days", "weekends"}):
             return who, _NOBODY
     return _described(tokens, at, low)
 
@@ -86,9 +95,10 @@ def _persons(tokens: list[Token], at: int) -> frozenset[str]:
         name = bare[0].isupper() and low not in STOP and low not in _WHO_NOT
         if stem(low) in PERSONS or (name and found):
             if owner:
-                # "my wife's sister" is the sister
-                found.clear()
-            found.add(stem(low))
+                # "my wife's sister" is no sister of mine
+                found = {f"{' '.join(sorted(found))}'s {stem(low)}"}
+            else:
+                found.add(stem(low))
             owner = bare != written
         elif found or (low in STOP and low not in POSSESSIVES and low not in {"of", "the"}):
             break
@@ -97,9 +107,13 @@ def _persons(tokens: list[Token], at: int) -> frozenset[str]:
 
 def _antecedent(tokens: list[Token], at: int) -> Subject | None:
     """Whom "who" speaks of: the person named just before."""
-    for written, _, _ in reversed(tokens[max(0, at - 3) : at]):
+    if tokens[at - 1][0].casefold() in {"me", "i"}:
+        return Who.SPEAKER, _NOBODY
+    for place in range(at - 1, max(-1, at - 4), -1):
+        written = tokens[place][0]
         low = written.casefold()
-        if stem(low) in PERSONS or (written[0].isupper() and low not in STOP):
+        located = place and tokens[place - 1][0].casefold() in {"from", "in", "at", "near", "of"}
+        if stem(low) in PERSONS or (written[0].isupper() and low not in STOP and not located):
             return Who.OTHERS, frozenset([stem(low)])
     return None
 

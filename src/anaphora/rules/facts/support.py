@@ -6,18 +6,34 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from anaphora.rules.facts.bindings import check_bindings, check_corrected, check_names, check_numbers, check_pairs
-from anaphora.rules.facts.claims import DISLIKES, LIKES, check_identity, check_likes, check_strength
+from anaphora.rules.facts.bindings import check_bindings, check_names, check_pairs
+from anaphora.rules.facts.claims import DISLIKES, LIKES, check_acts, check_identity, check_likes, check_strength
 from anaphora.rules.facts.clauses import parse
-from anaphora.rules.facts.lexicon import FREE, GENERIC_NAMES, INVERSE, KIN, PERSONS, RIVALS, SOFT, stems, supported
+from anaphora.rules.facts.counts import check_corrected, check_numbers, check_units, find_numbers, is_counter
+from anaphora.rules.facts.lexicon import (
+    FIRST,
+    FREE,
+    GENERIC_NAMES,
+    INVERSE,
+    KIN,
+    PERSONS,
+    POSSESSIVES,
+    RIVALS,
+    SOFT,
+    stems,
+    supported,
+)
 from anaphora.rules.facts.markers import Mood
 from anaphora.rules.facts.numerals import numbers
-from anaphora.rules.facts.said import Said
-from anaphora.rules.facts.senses import OTHERS, TURNED, WISHED, against, meant, same_person
+from anaphora.rules.facts.said import Said, Who
+from anaphora.rules.facts.senses import ILL, TURNED, against
 from anaphora.rules.facts.stems import UNSPACED, stem
+from anaphora.rules.facts.unsaid import says_more
 from anaphora.rules.facts.weighed import Source, View, Weighed
 from anaphora.rules.facts.words import FRAME, STOP, names
 
+_CONDITIONS: Final = frozenset(["if", "when", "whenever", "unless", "otherwise", "should"])
+_OWN: Final = frozenset(["me", "us", "mine", "ours", "myself", "im", "ive"])
 #: small words that matter when they are denied
 _TURNABLE: Final = stems("like love enjoy want work live smoke drink eat can use")
 _USER: Final = re.compile(
@@ -37,6 +53,30 @@ def first_person(content: str, speaker: str | None) -> str:
             text = re.sub(rf"(?<!\w){lead}(?:'s|s'|')(?!\w)|(?<!\w){lead}s(?=\s[A-ZÄÖÜ])", "my", text)
             text = re.sub(rf"(?<!\w){lead}(?![A-Za-z])", "I ", text)
     return text
+
+
+def _ages(mine: Sequence[Said]) -> frozenset[str]:
+    """Words for the time of a life: "as a child"."""
+    return frozenset(
+        word.stem
+        for at, word in enumerate(mine)
+        if at > 1 and [other.low for other in mine[at - 2 : at]] == ["as", "a"]
+    )
+
+
+def _about_somebody(mine: Sequence[Said], sources: Sequence[Source], free: frozenset[str]) -> bool:
+    """Whether a statement, or what it quotes, speaks of the speaker, of somebody theirs, or of the subject."""
+    told = any(
+        word.low in FIRST or word.low in POSSESSIVES or word.stem in PERSONS or {word.low, word.stem} & free
+        for word in mine
+    )
+    told = told or any(source.rank == 3 for source in sources) or any(UNSPACED.search(word.low) for word in mine)
+    return told or any(
+        word.who is Who.SPEAKER or word.low in POSSESSIVES or word.low in _OWN
+        for source in sources
+        if source.rank == 0
+        for word in source.words
+    )
 
 
 def _named(content: str, mine: Sequence[Said]) -> frozenset[str]:
@@ -77,36 +117,43 @@ def weigh(content: str, sources: Sequence[Source], *, free: frozenset[str], inst
         topics=frozenset(word.stem for word in mine),
         dated=bool(counted),
         instruction=instruction,
+        conditional=any(word.low in _CONDITIONS for word in mine),
+        named=any(word.low in {"named", "called"} for word in mine) and bool(named),
+        averse=any(word.stem in ILL and not word.negative for word in mine),
     )
     telling = _telling(mine, free)
     bare = not counted and not named and all(_needless(word) for word in telling)
     for word in telling:
         _find(word, sources, view, found, bare=bare)
     check_identity(mine, sources, found)
+    check_acts(mine, sources, found)
     check_strength(mine, sources, found)
-    for word in mine:
-        if numbers(word.low):
-            _find_number(word, sources, view, found)
+    find_numbers(mine, sources, view, found)
     found.anchors = len(counted) + len(named)
-    found.leftover = _leftover(mine, sources)
-    check_numbers(counted, sources, found)
+    check_numbers(content, sources, found)
+    check_units(mine, sources, content, found)
     check_names(named, sources, found)
     check_pairs(mine, named, sources, found)
-    check_corrected(counted, sources, found)
+    check_corrected(content, sources, found)
     check_bindings(mine, named, counted, sources, found)
-    for person in persons & KIN:
+    for person in (persons & KIN) - _ages(mine):
         if not any(supported(person, (word.stem for word in source.words)) for source in sources):
             found.added.append("a person that nobody spoke of")
     check_likes(mine, sources, found)
+    if not instruction and not _about_somebody(mine, sources, free):
+        found.added.append("about nobody")
+    found.more = says_more(mine, sources, found)
     return found
 
 
 def _telling(mine: Sequence[Said], free: frozenset[str]) -> list[Said]:
     seen: set[str] = set()
     out = []
-    for word in mine:
+    for at, word in enumerate(mine):
         if (
             word.low in STOP
+            or (len(word.low) == 1 and word.low.isascii())
+            or is_counter(mine, at)
             or word.low in {"longer", "anymore"}
             or word.stem in free
             or word.low in free
@@ -117,24 +164,7 @@ def _telling(mine: Sequence[Said], free: frozenset[str]) -> list[Said]:
             continue
         seen.add(word.stem)
         out.append(word)
-    return out
-
-
-def _leftover(mine: Sequence[Said], sources: Sequence[Source]) -> int:
-    """How much was said that the statement may say in other words: telling stems of the clauses that it draws on."""
-    used = [word.stem for word in mine if word.low not in STOP]
-    left: set[str] = set()
-    for source in sources:
-        if source.rank in {0, 2}:
-            drawn = {word.clause for word in source.words if any(supported(other, (word.stem,)) for other in used)}
-            left |= {
-                word.stem
-                for word in source.words
-                if word.clause in drawn
-                and word.low not in STOP
-                and not any(supported(other, (word.stem,)) for other in used)
-            }
-    return len(left)
+    return out or [word for word in mine if numbers(word.low) & {"am", "pm"}]
 
 
 def _needless(word: Said) -> bool:
@@ -157,9 +187,12 @@ def _find(word: Said, sources: Sequence[Source], view: View, found: Weighed, *, 
         inverse = [
             (source, other)
             for source in sources
-            if source.rank == rank and word.stem in INVERSE
+            if source.rank == rank
             for other in source.words
-            if other.stem in INVERSE[word.stem] and other.negative != word.negative
+            if (
+                other.stem in INVERSE.get(word.stem, ()) or (word.negative and word.stem in INVERSE.get(other.stem, ()))
+            )
+            and other.negative != word.negative
         ]
         if not inverse and (not hits or (rank and all(_only_asked(other) for _, other in hits))):
             continue
@@ -176,7 +209,8 @@ def _find(word: Said, sources: Sequence[Source], view: View, found: Weighed, *, 
         if any(_rival(word, source.words) for source in sources if source.rank < 2):
             found.conflicts.append("another of its kind was said")
         found.missing.append(word.stem)
-        found.vague += UNSPACED.search(word.low) is not None or word.stem in SOFT or word.low.endswith("ly")
+        if UNSPACED.search(word.low) or word.stem in SOFT or word.low.endswith("ly"):
+            found.vague.add(word.stem)
 
 
 def _only_asked(other: Said) -> bool:
@@ -187,21 +221,6 @@ def _only_asked(other: Said) -> bool:
 def _rival(word: Said, spoken: Sequence[Said]) -> bool:
     groups = [group for group in RIVALS if word.stem in group]
     return any(other.stem in group for group in groups for other in spoken)
-
-
-def _find_number(word: Said, sources: Sequence[Source], view: View, found: Weighed) -> None:
-    """A number must be said of the same person, and not only be wished or denied."""
-    value = numbers(word.low)
-    hits = [(source, other) for source in sources for other in source.words if numbers(other.low) & value]
-    reasons = [_against_number(word, other, source, view) for source, other in hits]
-    if reasons and all(reasons):
-        found.conflicts.append(next(reason for reason in reasons if reason))
-
-
-def _against_number(word: Said, other: Said, source: Source, view: View) -> str | None:
-    if not view.instruction and not other.owned and not meant(word, other, dated=True):
-        return WISHED
-    return None if same_person(word, other, source, view) else OTHERS
 
 
 #: they are in every statement

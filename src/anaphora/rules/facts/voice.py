@@ -107,7 +107,7 @@ _FICTION: Final = re.compile(
     r" (?:as )?an?\b|d&d|dnd"
     r"|my (?:elf|wizard|paladin|rogue|bard|barbarian|druid|sim|warlock|cleric)|\*[^*\n]{3,80}\*|act as|for the"
     r" sake of argument"
-    r"|thought experiment|hypothetical(?:ly)?|let'?s (?:say|assume|suppose)|suppose|say,? for example|for"
+    r"|thought experiment|hypothetical(?:ly)?|let'?s (?:say|assume|suppose)|suppose\b|say,? for example|for"
     r" instance, say|as an example"
     r"|sample (?:text|sentence|data|user|profile)|test (?:sentence|data|user|profile|message|input)|lorem ipsum"
     r"|for example|e\.g\.)",
@@ -123,6 +123,9 @@ _JOKE: Final = re.compile(
     r"|ignore (?:that|my last)|that'?s not (?:true|right|correct)|i (?:was|am) (?:lying|wrong)|wrong chat|wrong"
     r" window|i take that back|turned (?:it|them|that|him|her) down|i (?:declined|refused|said no))|/s\b",
     re.IGNORECASE,
+)
+_MOCKS: Final = re.compile(
+    r"\b(?:oh (?:sure|great|joy|wonderful|yeah|yes|how)\b|yeah,? right\b|just LOVE\b|as if\b!?$)"
 )
 _AGENTS: Final = re.compile(
     r"\b(?:the user\b|(?:ai|assistant)s? (?:must|should|shall|will|reading|processing)|remember that the user"
@@ -174,6 +177,11 @@ def foreign(text: str) -> list[Foreign]:
 def taken_back(text: str) -> bool:
     """Whether the sender says that something just said was not meant."""
     return _JOKE.search(text) is not None
+
+
+def mocks(text: str) -> bool:
+    """Whether what the sender says is meant the other way round."""
+    return _MOCKS.search(text) is not None
 
 
 def plays(text: str) -> bool:

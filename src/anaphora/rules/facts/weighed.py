@@ -18,6 +18,8 @@ class Source:
     rank: int
     #: number of the message
     seq: int
+    #: the quote itself, if it stands in it
+    quoted: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,12 @@ class View:
     #: it has numbers or dates
     dated: bool
     instruction: bool
+    #: it keeps a condition: "if", "when"
+    conditional: bool
+    #: it gives a name to something
+    named: bool
+    #: it tells what somebody does not bear
+    averse: bool
     #: it tells what somebody does not like
     disfavours: bool
 
@@ -45,7 +53,7 @@ class Weighed:
     total: int = 0
     missing: list[str] = field(default_factory=list)
     #: those of them that tell less
-    vague: int = 0
+    vague: set[str] = field(default_factory=set)
     #: what the sources say otherwise: the first reason counts
     conflicts: list[str] = field(default_factory=list)
     #: people, likings and the like that were not spoken of
@@ -54,15 +62,10 @@ class Weighed:
     near: int = 0
     #: numbers and names of the statement: if they were not said, that is a conflict
     anchors: int = 0
-    #: telling stems of the quoted sentences that the statement does not use
-    leftover: int = 0
+    #: it tells what was not said, beyond a rewording
+    more: bool = False
     #: messages that were needed
     used: set[int] = field(default_factory=set)
-
-    @property
-    def unsaid(self) -> int:
-        """Telling stems that nobody said, without the vague ones."""
-        return len(self.missing) - self.vague
 
     @property
     def share(self) -> float:

@@ -1,0 +1,134 @@
+"""How much of a statement was said in no word: a rewording uses up what was said, an invention stands beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from anaphora.rules.facts.lexicon import FREE, VERBS, stems, supported
+from anaphora.rules.facts.numerals import numbers
+from anaphora.rules.facts.said import Said
+from anaphora.rules.facts.stems import split
+from anaphora.rules.facts.weighed import Source, Weighed
+from anaphora.rules.facts.words import FRAME, STOP
+
+#: how much of a statement must have been said
+_ENOUGH: Final = 0.25
+#: telling words of it that were not said, if as many others were said in their place
+_MOST_UNSAID: Final = 3
+#: a phrase begins with them
+_OPENERS: Final = frozenset(
+    split(
+        "because of on in at with for to from and who which that by after before during about over under near since "
+        "while when where due but or through into inside around until"
+    )
+)
+_JOINS: Final = frozenset(["and", "but"])
+#: what is grave must have been said in so many words
+_GRAVE: Final = stems(
+    "surgery operation cancer tumour tumor pneumonia diabetic diabetes depression depressed "
+    "converted convert addicted addict addiction alcoholic alcoholism heroin cocaine drug drugs suicide abuse abusive "
+    "arrest "
+    "arrested prison jail convicted criminal bankrupt bankruptcy debt pregnant pregnancy miscarriage abortion "
+    "divorced divorce widow widower died dead death funeral fired unemployed homeless asylum gay lesbian bisexual "
+    "transgender autistic autism adhd bipolar schizophrenia anorexia epilepsy hiv aids dementia insured insurance "
+    "millionaire wealthy muslim christian jewish hindu catholic atheist socialist conservative liberal republican "
+    "democrat vegan vegetarian allergic allergy cheated affair infertile"
+)
+#: who does a thing is called so
+_ANYBODY: Final = stems(
+    "person owner carer fan lover member enthusiast user player speaker resident parent learner beginner loser riser "
+    "homeowner goer keeper eater drinker sleeper reader walker sufferer participant type kind half end"
+)
+#: that something began, changed or ended is often told in other words
+_CHANGES: Final = stems("move learn practise practice train leave retire start begin stop finish join")
+_WORK: Final = re.compile(
+    r"\b(?:living|work\w*|job|shifts?|career|profession|trade|clients?|customers|paid|pays|rent|boss|office|employ\w+"
+    r"|company|salary|wage|business|shop|class(?:es|room)?|students|pupils|patients|ward|school)\b",
+    re.IGNORECASE,
+)
+
+
+def says_more(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -> bool:
+    """Whether a statement tells what was not said, beyond a rewording."""
+    hard = frozenset(found.missing) - found.vague
+    if not hard:
+        return found.share < _ENOUGH
+    everything = found.total + found.anchors
+    spare = min(_MOST_UNSAID, _left_over(mine, sources)) if everything > 1 else 0
+    if len(hard) > spare or found.share < _ENOUGH:
+        return True
+    if hard & _GRAVE or any(_is_added(phrase, hard) for phrase in _phrases(mine)):
+        return True
+    return _does(mine, hard) or (_calls(mine, hard) and not works(sources))
+
+
+def works(sources: Sequence[Source]) -> bool:
+    """Whether work was spoken of."""
+    return any(_WORK.search(source.text) for source in sources)
+
+
+def _left_over(mine: Sequence[Said], sources: Sequence[Source]) -> int:
+    """How many telling words of the quoted sentences the statement does not use: it may say them otherwise."""
+    used = [word.stem for word in mine if word.low not in STOP]
+    left = {
+        word.stem
+        for source in sources
+        if source.rank == 0
+        for word in source.words
+        if word.low not in STOP and not any(supported(other, (word.stem,)) for other in used)
+    }
+    return len(left)
+
+
+def _phrases(mine: Sequence[Said]) -> Iterator[list[Said]]:
+    """The phrases that a preposition or a conjunction opens."""
+    phrase: list[Said] | None = None
+    for word in mine:
+        if word.low in _OPENERS:
+            if phrase:
+                yield phrase
+            phrase = None if word.low in _JOINS else []
+        elif phrase is not None:
+            phrase.append(word)
+    if phrase:
+        yield phrase
+
+
+def _is_added(phrase: Sequence[Said], hard: frozenset[str]) -> bool:
+    """Whether nothing of a phrase was said: "with pneumonia"."""
+    telling = [word for word in phrase if word.low not in STOP]
+    lacking = [word for word in telling if word.stem in hard]
+    return bool(lacking) and not any(
+        word.stem not in hard and (numbers(word.low) or not (word.stem in FREE or word.stem in FRAME))
+        for word in telling
+    )
+
+
+def main_verb(mine: Sequence[Said]) -> Said | None:
+    """What is done: the first telling word after the subject, if it is a verb."""
+    first = next((word for word in mine[1:6] if word.low not in STOP and not word.low.endswith("ly")), None)
+    return first if first is not None and first.stem in VERBS else None
+
+
+def _does(mine: Sequence[Said], hard: frozenset[str]) -> bool:
+    """Whether nobody spoke of what is done: its verb was not said, nor anything like it."""
+    verb = main_verb(mine)
+    return verb is not None and verb.stem in hard - _CHANGES
+
+
+def _calls(mine: Sequence[Said], hard: frozenset[str]) -> bool:
+    """Whether it says what somebody is with a noun that nobody used: "is a dressmaker"."""
+    noun = called(mine)
+    return noun is not None and noun.stem in hard - _ANYBODY
+
+
+def called(mine: Sequence[Said]) -> Said | None:
+    """What the statement says somebody is: the noun of "is a second tenor"."""
+    for at, word in enumerate(mine[:-1]):
+        if word.low in {"a", "an"} and at and mine[at - 1].low in {"is", "am", "as", "was"}:
+            noun = next((other for other in mine[at + 1 : at + 5] if other.low in _OPENERS), None)
+            last = mine.index(noun) - 1 if noun is not None else min(at + 4, len(mine) - 1)
+            return mine[last]
+    return None

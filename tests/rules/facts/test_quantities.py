@@ -1,0 +1,95 @@
+"""Equal amounts are equal however they are written, and unequal ones never are."""
+
+from __future__ import annotations
+
+import pytest
+
+from anaphora.rules.facts.numerals import numbers, readings
+from anaphora.rules.facts.quantities import currencies, hours, lengths_of_lists, measured, periods, relative_dates
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("a year and a half", "18 months"),
+        ("two and a half years", "30 months"),
+        ("an hour and a half", "90 minutes"),
+        ("1.5 hours", "1h30"),
+        ("half an hour", "30 min"),
+        ("three quarters of an hour", "45 minutes"),
+        ("one decade", "ten years"),
+        ("a fortnight", "two weeks"),
+        ("1.80 m", "180 cm"),
+        ("half a kilo", "500 g"),
+    ],
+)
+def test_one_amount_has_one_measure(one: str, other: str) -> None:
+    assert set(measured(one)) == set(measured(other)) != set()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("a year and a half", "12 months"),
+        ("an hour and a half", "60 minutes"),
+        ("three weeks", "three months"),
+        ("10 miles", "10 km"),
+        ("1.80 m", "1.80 km"),
+    ],
+)
+def test_another_amount_has_another_measure(one: str, other: str) -> None:
+    assert not set(measured(one)) & set(measured(other))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("in one fifty-two", "1:52"),
+        ("nineteen eighty-four", "1984"),
+        ("twenty oh four", "2004"),
+        ("year nines", "9"),
+        ("in my forties", "40s"),
+        ("18 500 rand", "18500"),
+        ("three and a half thousand", "3500"),
+        ("a hundred and twenty", "120"),
+        ("am 17. Februar", "17 february"),
+        ("at half six", "6:30"),
+        ("12.9., we married", "12 september"),
+        ("a 5k", "5"),
+    ],
+)
+def test_a_notation_may_be_read_so(text: str, expected: str) -> None:
+    assert any(expected in atom for atom in readings(text))
+
+
+def test_the_likeliest_reading_is_the_number() -> None:
+    assert numbers("a 5k") == {"5000"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("900 a fortnight", "every other week"), ("daily", "every evening"), ("on Mondays", "once a week")],
+)
+def test_one_rhythm_has_one_period(one: str, other: str) -> None:
+    assert periods(one) == periods(other) != frozenset()
+
+
+def test_another_rhythm_has_another_period() -> None:
+    assert not periods("900 a fortnight") & periods("900 a week")
+
+
+def test_the_hours_of_the_evening_are_not_those_of_the_morning() -> None:
+    assert hours("8 in the evening") == hours("20:00") == {"8": {"pm"}}
+    assert hours("08:00") == hours("8 am") == {"8": {"am"}}
+
+
+def test_a_list_is_as_long_as_it_has_things() -> None:
+    assert 4 in lengths_of_lists(["Amharic, Tigrinya, Italian and English"])
+
+
+def test_this_year_is_not_next_year() -> None:
+    assert not relative_dates("until the end of next year") & relative_dates("at the end of this year")
+
+
+def test_pounds_are_no_dollars() -> None:
+    assert not currencies("£900") & currencies("900 dollars")
