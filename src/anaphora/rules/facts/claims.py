@@ -52,10 +52,10 @@ _LIFE_SHOWN: Final = re.compile(
 )
 #: who is there for a time does not live there
 _STAY: Final = re.compile(
-    r"[^.!?\n]*\b(?:this (?:week|weekend|month)|on holiday|on vacation|on a trip|visiting|for (?:the|a|one|two|three"
+    r"\b(?:this (?:week|weekend|month)|on holiday|on vacation|on a trip|visiting|for (?:the|a|one|two|three"
     r"|\d)"
     r" (?:week|weekend|days?|night|month)s?|business trip|tonight|until (?:sun|mon|tues|wednes|thurs|fri"
-    r"|satur)day)\b[^.!?\n]*",
+    r"|satur)day)\b",
     re.IGNORECASE,
 )
 _OWNED: Final = re.compile(
@@ -203,6 +203,11 @@ _MUCH_SHOWN: Final = re.compile(
 )
 
 
+def _settled(text: str) -> str:
+    """The text without the sentences that tell of a stay."""
+    return "\n".join(sentence for sentence in re.split(r"[.!?\n]", text) if not _STAY.search(sentence))
+
+
 def check_likes(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -> None:
     """A liking and a home must have shown in what was said."""
     likely = {stem(match.split()[-1]) for match in _SEEMS.findall(" ".join(word.low for word in mine))}
@@ -220,7 +225,7 @@ def check_likes(mine: Sequence[Said], sources: Sequence[Source], found: Weighed)
     theirs = [word for word in mine if word.stem in _LIVES and word.who is Who.OTHERS]
     if theirs and all(_STAY.search(text) or not text for text in shown[:1]):
         found.added.append("a home that nobody spoke of")
-    if lives and not any(_LIFE_SHOWN.search(_STAY.sub(" ", text)) for text in shown):
+    if lives and not any(_LIFE_SHOWN.search(_settled(text)) for text in shown):
         found.added.append("a home that nobody spoke of")
     for group in (LIKES | DISLIKES, _LIVES):
         acting = [word for source in sources for word in source.words if word.stem in group]
