@@ -24,7 +24,7 @@ SESSIONS = ["10 messages", "40 messages", "40 messages, none summarised"]
 IMPORTS = ["import in another process", "import in the same process"]
 SEARCHES = ["by meaning", "by words", "by words and meaning"]
 DATABASES = ["PostgreSQL", "SQLite"]
-KINDS = ["rare words", "middling words", "frequent words", "a question"]
+KINDS = ["rare words", "middling words", "frequent words", "a question", "a question, by words and meaning"]
 
 #: the name of each figure, with its cases
 FIGURES: Mapping[str, Mapping[str, list[str]]] = {

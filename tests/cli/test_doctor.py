@@ -15,13 +15,36 @@ from tests.cli.test_managing import change
 from anaphora.storage import migrations
 
 DECIDABLE = ["I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9", "I12", "I14", "I15", "I17", "I20"]
-OTHERS = {"integrity", "foreign_keys", "schema", "search", "secure_delete", "stuck", "failed", "sqlite"}
+OTHERS = {
+    "integrity",
+    "facts",
+    "chunks",
+    "foreign_keys",
+    "schema",
+    "search",
+    "secure_delete",
+    "stuck",
+    "failed",
+    "sqlite",
+}
 ENVIRONMENT = {"embedder", "model"}
 NO_SINGLE_FLIGHT = "DROP INDEX uq_jobs_live"
 COPY_A_JOB = (
     "INSERT INTO jobs SELECT tenant_id, randomblob(8), session_uid, kind, 'queued', start, stop, attempt, max_attempts,"
     " run_at, NULL, NULL, rearm, needs_model, from_seq, epoch, reason, created_at, updated_at FROM jobs"
     " WHERE state = 'queued' LIMIT 1"
+)
+
+A_FACT_OF_NOBODY = (
+    "INSERT INTO facts (tenant_id, id, user_id, subject_id, category, content, content_key, importance, standing,"
+    " visibility, state, pinned, trust, valid_from, version, created_at, updated_at)"
+    " SELECT tenant_id, lower(hex(randomblob(16))), user_id, '', 'other', 'Likes figs', 'k', 5, 50,"
+    " 'private', 'active', 0, 'owner_said', created_at, 1, created_at, created_at FROM sessions LIMIT 1"
+)
+A_CHUNK_OF_NOTHING = (
+    "INSERT INTO chunks (tenant_id, id, session_uid, start, stop, text, tokens, method, trust, first_at, last_at,"
+    " created_at, stale) SELECT tenant_id, lower(hex(randomblob(16))), id, 0, 4, 'They spoke.', 3, 'model',"
+    " 'owner_said', created_at, created_at, created_at, 0 FROM sessions LIMIT 1"
 )
 
 #: the law that a change breaks, and the change
@@ -59,6 +82,8 @@ BREACHES = [
     ("I17", ["UPDATE summaries SET method = 'model', model = 'm', prompt_version = '1'"]),
     ("I20", ["UPDATE points SET text = ' '"]),
     ("I20", ["UPDATE points SET tokens = 0"]),
+    ("facts", [A_FACT_OF_NOBODY]),
+    ("chunks", [A_CHUNK_OF_NOTHING]),
     ("schema", [NO_SINGLE_FLIGHT]),
     ("schema", ["ALTER TABLE receipts RENAME COLUMN body_hash TO hash"]),
     ("foreign_keys", ["DELETE FROM sessions"]),

@@ -20,7 +20,7 @@ def fact_laws() -> tuple[Law, ...]:
     """The laws of facts and chunks."""
     return (
         Law(
-            id="I15",
+            id="facts",
             name="every fact has what it was learned from, and its history",
             table=facts,
             breaches=(*_sources(), *_histories()),
