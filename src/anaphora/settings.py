@@ -6,7 +6,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
@@ -16,10 +16,12 @@ from anaphora.domain.facts import CATEGORIES
 from anaphora.domain.vectors import MAX_DIMENSIONS
 from anaphora.errors import ConfigError, InvalidInput, UnknownName
 from anaphora.models.embedders.profiles import GENERIC
+from anaphora.models.settings import ChatModelSettings, ModelSettings, over, reranking_model
 from anaphora.ports.strategies import Compaction
 from anaphora.rules.batching import BatchLimits
 from anaphora.rules.retry import RetryPolicy
 from anaphora.services.chat import ChatOptions
+from anaphora.services.retrieve import MAX_LIMIT
 from anaphora.services.settings import Strategies, Work
 from anaphora.strategies.batch_extraction import BatchExtraction
 from anaphora.strategies.rolling_pairs import RollingPairs
@@ -27,6 +29,8 @@ from anaphora.strategies.sliding_window import SlidingWindow
 
 DEFAULT_DB = "./anaphora.db"
 DEFAULT_FILE = "anaphora.toml"
+#: what a model may do in the background
+Task: TypeAlias = Literal["summarise", "extract"]
 
 
 class _Section(BaseModel):
@@ -122,22 +126,6 @@ class PostgresSettings(_Section):
     pinned: dict[str, str] = Field(default_factory=dict)
 
 
-class ModelSettings(_Section):
-    """One language model and how it is asked; what is not set is inherited."""
-
-    model: str | None = None
-    base_url: str | None = None
-    api_key: SecretStr | None = None
-    temperature: float | None = Field(default=None, ge=0, le=2)
-    timeout: float | None = Field(default=None, gt=0)
-
-
-class ChatModelSettings(ModelSettings):
-    """A model that answers; how long a summary may be is its strategy's to say."""
-
-    max_tokens: int | None = Field(default=None, ge=1)
-
-
 class AgentSettings(ChatModelSettings):
     """What one agent does differently."""
 
@@ -176,7 +164,7 @@ class Settings(BaseSettings):
     memory_temperature: float = Field(default=0.3, ge=0, le=2)
     memory_timeout: float | None = Field(default=None, gt=0)
     #: per task, such as `tasks.summarise`
-    tasks: dict[Literal["summarise", "extract"], ModelSettings] = Field(default_factory=dict)
+    tasks: dict[Task, ModelSettings] = Field(default_factory=dict)
     agents: dict[str, AgentSettings] = Field(default_factory=dict)
 
     #: `local`, `none`, or `provider:model`, to which alone the other five belong
@@ -186,6 +174,15 @@ class Settings(BaseSettings):
     embedder_dimensions: int | None = Field(default=None, ge=1, le=MAX_DIMENSIONS)
     embedder_timeout: float = Field(default=30.0, gt=0)
     embedder_profile: EmbedderProfileSettings = EmbedderProfileSettings()
+    #: who puts what was found first into a better order: nobody, `local` (MaxSim), or a provider of language models,
+    #: to which alone model, URL and key belong; URL and key are inherited from what summarises
+    rerank_provider: str = ""
+    rerank_model: str | None = None
+    rerank_base_url: str | None = None
+    rerank_api_key: SecretStr | None = None
+    #: how many hits it looks at, and how many seconds a search waits for it
+    rerank_candidates: int = Field(default=30, ge=2, le=MAX_LIMIT)
+    rerank_timeout: float = Field(default=10.0, gt=0)
     models: str | None = None
     encoding: str = "o200k_base"
     instructions: str | None = None
@@ -288,11 +285,9 @@ class Settings(BaseSettings):
             temperature=self.temperature,
             timeout=self.timeout,
         )
-        return ChatModelSettings(**_over(base, own, ChatModelSettings))
+        return over(base, own, ChatModelSettings)
 
-    def memory_model_for(
-        self, agent: str | None = None, *, task: Literal["summarise", "extract"] = "summarise"
-    ) -> ModelSettings:
+    def memory_model_for(self, agent: str | None = None, *, task: Task = "summarise") -> ModelSettings:
         """The model that does a task for an agent: its own, the task's, the memory model, or the chat model."""
         own = self.agents.get(agent or "", AgentSettings())
         found: ModelSettings = self.chat_model(agent)
@@ -304,8 +299,26 @@ class Settings(BaseSettings):
             timeout=self.memory_timeout,
         )
         for nearer in (memory, self.tasks.get(task, ModelSettings()), own.memory):
-            found = ModelSettings(**_over(found, nearer, ModelSettings))
+            found = over(found, nearer, ModelSettings)
         return found
+
+    def reranker(self) -> ModelSettings | None:
+        """The language model that reranks; None: none does.
+
+        Raises:
+            ConfigError: provider and model do not go together.
+
+        """
+        try:
+            name = reranking_model(self.rerank_provider, self.rerank_model)
+        except InvalidInput as error:
+            raise ConfigError(str(error)) from None
+        if name is None:
+            return None
+        own = ModelSettings(
+            model=name, base_url=self.rerank_base_url, api_key=self.rerank_api_key, timeout=self.rerank_timeout
+        )
+        return over(self.memory_model_for(), own, ModelSettings)
 
     def one_model_for_all(self) -> bool:
         """Whether each agent's summaries and facts come from one model, so that one call can make both."""
@@ -358,6 +371,7 @@ def load(**flags: Any) -> Settings:  # noqa: ANN401 - the settings' own types ar
     except ValidationError as error:
         raise ConfigError("\n".join(_mistake(item) for item in error.errors(include_url=False))) from None
     settings.strategies()
+    settings.reranker()
     return settings
 
 
@@ -382,17 +396,3 @@ def _known(loc: tuple[Any, ...]) -> list[str]:
     }
     model: type[BaseModel] = sections.get(str(loc[0]), Settings) if len(loc) > 1 else Settings
     return list(model.model_fields)
-
-
-def _over(base: ModelSettings, own: ModelSettings, kind: type[ModelSettings]) -> dict[str, Any]:
-    """The base with what `own` sets; another provider or endpoint does not inherit the base's endpoint and key."""
-    values = {name: getattr(own, name) for name in kind.model_fields if getattr(own, name) is not None}
-    inherited = {name: getattr(base, name) for name in kind.model_fields}
-    elsewhere = own.base_url is not None and own.base_url != base.base_url
-    if elsewhere or (own.model and base.model and _provider(own.model) != _provider(base.model)):
-        inherited |= {"base_url": None, "api_key": None}
-    return inherited | values
-
-
-def _provider(model: str) -> str:
-    return model.partition(":")[0]

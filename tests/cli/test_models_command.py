@@ -33,6 +33,21 @@ def test_what_is_configured_is_shown(run: Run, folder: Path, monkeypatch: pytest
     assert found["embedder"]["state"] == "off"
 
 
+@pytest.mark.parametrize(
+    ("provider", "model", "shown"),
+    [("", "", None), ("none", "", None), ("local", "", "local (bge-small"), ("ollama", "llama3.2", "ollama:llama3.2")],
+)
+def test_who_reranks_is_shown(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, provider: str, model: str, shown: str | None
+) -> None:
+    assert not folder.exists()
+    monkeypatch.setenv("ANAPHORA_RERANK_PROVIDER", provider)
+    monkeypatch.setenv("ANAPHORA_RERANK_MODEL", model)
+    found = run("models", "list", "--json").document["reranker"]["model"]
+    assert found is None if shown is None else found.startswith(shown)
+    assert (shown or "stay in the order") in run("models", "list").out
+
+
 def test_a_wrong_file_is_told_apart_from_a_missing_one(run: Run, folder: Path) -> None:
     folder.mkdir()
     for name in ("tokenizer.json", "model_quantized.onnx"):

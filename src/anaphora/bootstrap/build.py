@@ -10,7 +10,7 @@ import anyio
 
 from anaphora.bootstrap.background import schedule_from, worker_and_jobs
 from anaphora.bootstrap.ground import Ground, Overrides, World
-from anaphora.bootstrap.providers import ChatModels, counter_from, embedder_from, talkers_from
+from anaphora.bootstrap.providers import ChatModels, counter_from, embedder_from, reranker_from, talkers_from
 from anaphora.bootstrap.stores import open_store
 from anaphora.bootstrap.system import SystemClock, failpoint_from, system_randomness
 from anaphora.ports.clock import Clock
@@ -28,6 +28,7 @@ from anaphora.services.knowledge import Knowledge
 from anaphora.services.learning import Learning
 from anaphora.services.planning import Planning
 from anaphora.services.reindex import Reindex
+from anaphora.services.reranking import Reranking
 from anaphora.services.retrieve import Retrieve
 from anaphora.services.searching import Search
 from anaphora.services.sessions import Sessions
@@ -99,6 +100,7 @@ async def open_services(
         failpoint=world.failpoint,
     ) as store:
         secret = await store.secret()
+        embedder, counter = given.embedder or embedder_from(settings, models), given.counter or counter_from(settings)
         ground = Ground(
             settings=settings,
             world=world,
@@ -108,8 +110,9 @@ async def open_services(
             models=models,
             chat_model=given.chat_model,
             memory_model=given.memory_model or given.chat_model,
-            embedder=given.embedder or embedder_from(settings, models),
-            counter=given.counter or counter_from(settings),
+            embedder=embedder,
+            reranker=given.reranker or reranker_from(settings, models, embedder, counter, secret),
+            counter=counter,
             secret=secret,
         )
         try:
@@ -121,7 +124,7 @@ async def open_services(
 
 def _services(ground: Ground) -> Services:
     store, world, planning = ground.store, ground.world, ground.planning
-    retrieve = Retrieve(store=store, embedder=ground.embedder, by_meaning=planning.embeds)
+    retrieve = Retrieve(store=store, embedder=ground.embedder, by_meaning=planning.embeds, reranking=_reranking(ground))
     search = Search(store=store, retrieve=retrieve)
     ingest, contexts, sessions = _ingest(ground), _contexts(ground, retrieve), _sessions(ground)
     talker, talkers = talkers_from(ground.settings, ground.chat_model, ground.models)
@@ -155,6 +158,11 @@ def _services(ground: Ground) -> Services:
         subjects=Subjects(store=store, clock=world.clock, failpoint=world.failpoint),
         worker=worker,
     )
+
+
+def _reranking(ground: Ground) -> Reranking:
+    settings = ground.settings
+    return Reranking(reranker=ground.reranker, candidates=settings.rerank_candidates, timeout=settings.rerank_timeout)
 
 
 def _ingest(ground: Ground) -> Ingest:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from anaphora.bootstrap.providers import ChatModels
 from anaphora.ports.clock import Clock, Failpoint, Randomness
-from anaphora.ports.models import ChatModel, Embedder, TokenCounter
+from anaphora.ports.models import ChatModel, Embedder, Reranker, TokenCounter
 from anaphora.ports.store import Store
 from anaphora.services.learning import Learning
 from anaphora.services.planning import Planning
@@ -20,6 +20,7 @@ class Overrides:
     chat_model: ChatModel | None = None
     memory_model: ChatModel | None = None
     embedder: Embedder | None = None
+    reranker: Reranker | None = None
     counter: TokenCounter | None = None
     clock: Clock | None = None
     randomness: Randomness | None = None
@@ -49,6 +50,7 @@ class Ground:
     chat_model: ChatModel | None
     memory_model: ChatModel | None
     embedder: Embedder | None
+    reranker: Reranker | None
     counter: TokenCounter
     #: the store's own
     secret: bytes

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
+from typing import TypeAlias, TypeVar
 
 import anyio.to_thread
 
@@ -12,15 +14,21 @@ from anaphora.domain.summaries import Method
 from anaphora.errors import ConfigError, MissingExtra, UnknownName
 from anaphora.models.embedders.profiles import BGE_SMALL, GENERIC
 from anaphora.models.extractive import ExtractiveSummariser
-from anaphora.models.files import BGE_SMALL_FILES, find
+from anaphora.models.files import BGE_SMALL_FILES, HOW_TO_PULL, find
+from anaphora.models.settings import LOCAL_RERANKER, ModelSettings
 from anaphora.models.spoken import SpokenExtractor
 from anaphora.models.tokenizer import TiktokenCounter
 from anaphora.ports.extraction import Extractor
-from anaphora.ports.models import ChatModel, Embedder, Summariser, TokenCounter
+from anaphora.ports.models import ChatModel, Embedder, Reranker, Summariser, TokenCounter
 from anaphora.services.chat import Talker
 from anaphora.services.extractors import ModelExtractor
+from anaphora.services.rerankers import ModelReranker
 from anaphora.services.summarisers import ModelSummariser
-from anaphora.settings import ModelSettings, Settings
+from anaphora.settings import Settings, Task
+
+T = TypeVar("T")
+#: of a model, and how it is to be asked
+_Make: TypeAlias = Callable[[ChatModel, ModelSettings], T]
 
 
 def counter_from(settings: Settings) -> TokenCounter:
@@ -122,6 +130,46 @@ def _local_embedder(settings: Settings) -> Embedder | None:
     return OnnxEmbedder(files.model, files.tokenizer, BGE_SMALL)
 
 
+def reranker_from(
+    settings: Settings, models: ChatModels, embedder: Embedder | None, counter: TokenCounter, secret: bytes
+) -> Reranker | None:
+    """What puts the first of what was found into a better order, or None if nobody is named. No network is touched.
+
+    Args:
+        settings: what is configured.
+        models: makes and closes language models.
+        embedder: whose encoder is used for MaxSim, if it is the local one; else that is opened.
+        counter: the token counter.
+        secret: the store's own.
+
+    Raises:
+        MissingExtra: the packages that it needs are not installed.
+        ConfigError: its files are not here, there is no such provider, or its key is missing.
+
+    """
+    wanted = settings.reranker()
+    model = None if wanted is None else models.get(wanted)
+    if model is not None:
+        return ModelReranker(model=model, counter=counter, secret=secret, input_tokens=settings.worker.input_tokens)
+    return _max_sim(settings, embedder) if settings.rerank_provider == LOCAL_RERANKER else None
+
+
+def _max_sim(settings: Settings, embedder: Embedder | None) -> Reranker:
+    try:
+        from anaphora.models.embedders.onnx import OnnxEmbedder  # noqa: PLC0415 - optional packages
+        from anaphora.models.rerank import MaxSim  # noqa: PLC0415 - likewise
+    except ImportError:
+        raise MissingExtra(f"rerank_provider = {LOCAL_RERANKER!r}", "local") from None
+    # one encoder does for both, if it is the one whose closeness was measured
+    is_it = isinstance(embedder, OnnxEmbedder) and embedder.profile == BGE_SMALL
+    encoder = embedder if is_it else _local_embedder(settings)
+    if not isinstance(encoder, OnnxEmbedder):
+        raise ConfigError(
+            f"rerank_provider: {LOCAL_RERANKER!r} needs the files of the local embedder: {HOW_TO_PULL}, or leave it out"
+        )
+    return MaxSim(encoder, name=f"{LOCAL_RERANKER} ({encoder.profile.id})")
+
+
 def talkers_from(
     settings: Settings, chat_model: ChatModel | None, models: ChatModels
 ) -> tuple[Talker | None, Mapping[str, Talker]]:
@@ -145,32 +193,16 @@ def summarisers_from(
     settings: Settings, memory_model: ChatModel | None, counter: TokenCounter, models: ChatModels
 ) -> tuple[Summariser | None, Mapping[str, Summariser]]:
     """The model that summarises, and the agents that have one of their own."""
-    base = settings.memory_model_for()
-    model = memory_model or models.get(base)
-    default = _summariser(model, base, settings, counter) if model else None
-    own: dict[str, Summariser] = {}
-    for agent in settings.agents:
-        wanted = settings.memory_model_for(agent)
-        mine = None if wanted == base else models.get(wanted)
-        if mine is not None:
-            own[agent] = _summariser(mine, wanted, settings, counter)
-    return default, own
+    make: _Make[Summariser] = partial(_asking, ModelSummariser, settings, counter)
+    return _for_agents(settings, "summarise", memory_model, models, make)
 
 
 def extractors_from(
     settings: Settings, memory_model: ChatModel | None, counter: TokenCounter, models: ChatModels
 ) -> tuple[Extractor | None, Mapping[str, Extractor]]:
     """The model that reads for facts, and the agents that have one of their own."""
-    base = settings.memory_model_for(task="extract")
-    model = memory_model or models.get(base)
-    default = _extractor(model, base, settings, counter) if model else None
-    own: dict[str, Extractor] = {}
-    for agent in settings.agents:
-        wanted = settings.memory_model_for(agent, task="extract")
-        mine = None if wanted == base else models.get(wanted)
-        if mine is not None:
-            own[agent] = _extractor(mine, wanted, settings, counter)
-    return default, own
+    make: _Make[Extractor] = partial(_asking, ModelExtractor, settings, counter)
+    return _for_agents(settings, "extract", memory_model, models, make)
 
 
 def spoken_from(counter: TokenCounter, embedder: Embedder | None) -> Extractor:
@@ -183,17 +215,29 @@ def extractive_from(counter: TokenCounter, embedder: Embedder | None, method: Me
     return ExtractiveSummariser(counter, embedder, method)
 
 
-def _summariser(model: ChatModel, wanted: ModelSettings, settings: Settings, counter: TokenCounter) -> ModelSummariser:
-    return ModelSummariser(
-        model=model,
-        counter=counter,
-        temperature=settings.memory_temperature if wanted.temperature is None else wanted.temperature,
-        input_tokens=settings.worker.input_tokens,
-    )
+def _for_agents(
+    settings: Settings,
+    task: Task,
+    memory_model: ChatModel | None,
+    models: ChatModels,
+    make: _Make[T],
+) -> tuple[T | None, Mapping[str, T]]:
+    """Who does a task for everybody, and for the agents that have a model of their own."""
+    base = settings.memory_model_for(task=task)
+    model = memory_model or models.get(base)
+    own: dict[str, T] = {}
+    for agent in settings.agents:
+        wanted = settings.memory_model_for(agent, task=task)
+        mine = None if wanted == base else models.get(wanted)
+        if mine is not None:
+            own[agent] = make(mine, wanted)
+    return (make(model, base) if model else None), own
 
 
-def _extractor(model: ChatModel, wanted: ModelSettings, settings: Settings, counter: TokenCounter) -> ModelExtractor:
-    return ModelExtractor(
+def _asking(
+    kind: Callable[..., T], settings: Settings, counter: TokenCounter, model: ChatModel, wanted: ModelSettings
+) -> T:
+    return kind(
         model=model,
         counter=counter,
         temperature=settings.memory_temperature if wanted.temperature is None else wanted.temperature,

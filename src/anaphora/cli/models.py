@@ -18,16 +18,19 @@ from anaphora.cli.output import emit, say, table
 from anaphora.cli.running import settings_from
 from anaphora.errors import ConfigError, MissingExtra
 from anaphora.models import files
+from anaphora.models.settings import LOCAL_RERANKER
 from anaphora.settings import Settings
 
 
 def list_models(*, as_json: AsJson = False) -> None:
     """Show which models are configured and which files are here."""
     settings = settings_from()
-    found = {
+    reranker = settings.reranker()
+    found: dict[str, Any] = {
         "chat": {"model": settings.chat_model().model},
         "memory": {"model": settings.memory_model_for().model},
         "embedder": embedder_state(settings),
+        "reranker": {"model": reranker.model if reranker else _encoder_that_reranks(settings)},
     }
     if as_json:
         emit(found)
@@ -43,6 +46,11 @@ def list_models(*, as_json: AsJson = False) -> None:
                 "configured" if found["memory"]["model"] else "none: sentences are chosen (extractive)",
             ),
             ("embedder", embedder["id"], f"{embedder['state']}: {embedder['detail']}"),
+            (
+                "reranking",
+                found["reranker"]["model"],
+                "configured" if found["reranker"]["model"] else "none: hits stay in the order of the search",
+            ),
         ),
         empty="",
     )
@@ -83,6 +91,11 @@ def embedder_state(settings: Settings) -> dict[str, Any]:
     except (ConfigError, MissingExtra) as error:
         state, detail = "broken", str(error)
     return {"id": name, "state": state, "detail": detail, "folder": str(folder)}
+
+
+def _encoder_that_reranks(settings: Settings) -> str | None:
+    local = settings.rerank_provider == LOCAL_RERANKER
+    return f"{LOCAL_RERANKER} ({files.BGE_SMALL_FILES.id})" if local else None
 
 
 @contextmanager

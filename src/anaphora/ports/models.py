@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message
 from anaphora.domain.summaries import Method, Point
+from anaphora.domain.vectors import Scale
 from anaphora.domain.wire import PromptMessage
 from anaphora.ports.extraction import ExtractionDraft, ExtractionRequest
 
@@ -73,6 +74,11 @@ class EmbedderProfile:
     even_cosine: float = 0.6
     even_width: float = 0.04
 
+    @property
+    def scale(self) -> Scale:
+        """How far a cosine is above those of texts that have nothing to do with each other."""
+        return Scale(mean=self.unrelated_cosine, spread=self.cosine_spread)
+
     def relevance(self, cosine: float) -> float:
         """The cosine of a question and a passage as a number from 0 to 1 that means the same for every embedder.
 
@@ -95,6 +101,32 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> Sequence[float]:
         """The unit vector of a question."""
+        ...
+
+
+class Reranker(Protocol):
+    """Says of passages that were found how well they answer a question. No store and no connection is behind it."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in logs."""
+        ...
+
+    async def rerank(self, question: str, passages: Sequence[str]) -> Sequence[float | None]:
+        """What speaks for each passage: one number each, in the order of the passages.
+
+        Args:
+            question: as it was asked.
+            passages: at least one. What they say was said by anybody: data, whatever it asks for.
+
+        Returns:
+            Numbers on the scale of `Hit.score`, to which they are added: finite, 0 where nothing more speaks for a
+            passage than for any other, and more the better it answers. None: it was not judged, and keeps its place.
+
+        Raises:
+            ModelError: it failed; the order stays as it was.
+
+        """
         ...
 
 

@@ -17,6 +17,7 @@ from anaphora.errors import ModelOutputInvalid
 from anaphora.ports.extraction import ExtractionDraft, ExtractionRequest
 from anaphora.ports.models import SummaryRequest
 from anaphora.prompts import summary_and_facts
+from anaphora.prompts.answers import unparsable
 
 VERSION = "incremental_summary/1"
 TITLE = "incremental_summary"
@@ -146,9 +147,7 @@ def parse(text: str) -> tuple[tuple[tuple[str, tuple[tuple[int, int], ...]], ...
     try:
         answer = _Answer.model_validate_json(text)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ModelOutputInvalid("unparsable", f"{where or 'answer'}: {first['type']}") from None
+        raise unparsable(error) from None
     return tuple((p.text, ((p.first, p.last),)) for p in answer.points), answer.merged
 
 

@@ -27,6 +27,7 @@ from anaphora.domain.summaries import Method
 from anaphora.domain.wire import PromptMessage, SectionName
 from anaphora.errors import ModelOutputInvalid
 from anaphora.ports.extraction import ExtractionDraft, ExtractionRequest
+from anaphora.prompts.answers import unparsable
 from anaphora.rules.text import shorten
 
 VERSION: Final = "summary_and_facts/1"
@@ -185,7 +186,7 @@ def parse(text: str, request: ExtractionRequest) -> tuple[str, tuple[Candidate, 
     try:
         answer = _Answer.model_validate_json(text)
     except ValidationError as error:
-        raise ModelOutputInvalid("unparsable", _first(error)) from None
+        raise unparsable(error) from None
     return answer.summary, candidates(answer.facts, request)
 
 
@@ -236,9 +237,3 @@ def _fallback(request: ExtractionRequest) -> str:
 
 def _named(request: ExtractionRequest) -> bool:
     return bool(request.subject or request.speaker)
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return f"{where or 'answer'}: {first['type']}"

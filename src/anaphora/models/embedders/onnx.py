@@ -98,7 +98,23 @@ class OnnxEmbedder:
         vector: list[float] = self._vector(self._profile.query_prefix + text).tolist()
         return vector
 
+    def token_vectors(self, text: str) -> Vector:
+        """The unit vectors of the text's tokens in its context, a row each; none for the marks around them.
+
+        Raises:
+            ModelUnavailable: the runtime failed, as for want of memory.
+
+        """
+        rows = self._hidden(text)[1:-1]
+        unit: Vector = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit
+
     def _vector(self, text: str) -> Vector:
+        first: Vector = self._hidden(text)[0]
+        return first / np.linalg.norm(first)
+
+    def _hidden(self, text: str) -> Vector:
+        """What the encoder makes of each token: first the mark of the beginning, last that of the end."""
         shown = text[: self._profile.max_tokens * CHARS_PER_TOKEN]
         ids = self._tokenizer.encode(shown.encode("utf-8", "replace").decode("utf-8")).ids
         tokens = np.asarray([ids], dtype=np.int64)
@@ -108,11 +124,10 @@ class OnnxEmbedder:
             "token_type_ids": np.zeros_like(tokens),
         }
         try:
-            hidden = self._session.run(None, {name: feed[name] for name in self._inputs})[0]
+            hidden: Vector = self._session.run(None, {name: feed[name] for name in self._inputs})[0][0]
         except _RUNTIME_ERRORS as error:
             raise ModelUnavailable(f"embedder {self._profile.id} failed: {one_line(str(error))}") from error
-        first: Vector = hidden[0, 0]
-        return first / np.linalg.norm(first)
+        return hidden
 
 
 def _tokenizer(path: Path, profile: EmbedderProfile) -> Tokenizer:
