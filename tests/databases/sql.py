@@ -19,8 +19,8 @@ from anyio.from_thread import start_blocking_portal
 
 #: the tables of a server that hold what belongs to a tenant
 OF_TENANTS = (
-    "select table_name from information_schema.columns where column_name = 'tenant_id' and table_schema = 'public'"
-    " order by 1"
+    "select table_name from information_schema.columns join information_schema.tables using (table_schema, table_name)"
+    " where column_name = 'tenant_id' and table_schema = 'public' and table_type = 'BASE TABLE' order by 1"
 )
 _MARK = re.compile(r"\?")
 

@@ -69,11 +69,15 @@ class Cluster:
                 pass
         async with connected(self.coordinator, _TEMPLATE) as connection:
             await _name_nodes(connection, self.nodes)
+            words = await connection.fetchval("SELECT pg_get_viewdef('found_words'::regclass)")
             for statement in [each for table in TABLES for each in await _distributed(connection, table)]:
                 await connection.execute(statement)
+            await connection.execute(f"CREATE VIEW found_words AS {words}")  # of the new table
         async with opened(self.coordinator.dsn(_TEMPLATE)):  # gives the rights on the new tables
             pass
         async with connected(self.coordinator, _TEMPLATE) as connection:
+            # for another role than the one that connects a node would open another snapshot
+            await connection.execute(f"ALTER VIEW found_words OWNER TO {ROLE}")
             await connection.execute("DELETE FROM store_meta")  # each copy has a secret of its own
         self._made.add(_TEMPLATE)
 

@@ -281,11 +281,11 @@ async def test_messages_of_an_earlier_revision_are_found_and_wait_for_their_vect
         assert len(parts) > 1
 
 
-#: the last table that the revision after each makes
+#: the last table that the revision after each makes; 0006 changes nothing in a file
 _NEXT = {"0001": "summary_states", "0002": "message_vectors", "0003": "vector_heads", "0004": "chunks"}
 
 
-@pytest.mark.parametrize("name", migrations.REVISIONS[:-1])
+@pytest.mark.parametrize("name", _NEXT)
 async def test_a_migration_that_is_broken_off_leaves_the_earlier_revision_whole(name: str, tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with revision(path, name) as connection:

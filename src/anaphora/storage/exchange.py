@@ -164,9 +164,7 @@ class SqlExchange(SqlDumpFacts, SqlRestore):
             states: dict[UUID, list[StateRecord]] = defaultdict(list)
             ids = {"tenant": where["tenant"], "ids": [summary.id for summary in found]}
             for line in self._connection.execute(_STATES, ids):
-                state = StateRecord.model_construct(
-                    status=SummaryStatus(line.status), at=line.at, log_head=line.log_head
-                )
+                state = StateRecord.of(line, status=SummaryStatus(line.status))
                 states[line.summary_id].append(state)
             yield from (_summary(summary, states[summary.id]) for summary in found)
             after = found[-1].version
@@ -178,14 +176,7 @@ class SqlExchange(SqlDumpFacts, SqlRestore):
             if not lines:
                 return
             for line in lines:
-                yield MoveRecord.model_construct(
-                    record="move",
-                    reader=line.reader,
-                    position=line.position,
-                    summary_id=line.summary_id,
-                    at=line.at,
-                    log_head=line.log_head,
-                )
+                yield MoveRecord.of(line, record="move")
             after = lines[-1].number
 
 
@@ -196,49 +187,20 @@ def _names() -> tuple[sa.Column[str], sa.Column[str], sa.Column[str]]:
 def _message(line: Any) -> MessageRecord:  # noqa: ANN401 - a row of _PAGE
     *columns, appended_at = line
     message = message_from(columns)
-    return MessageRecord.model_construct(
+    return MessageRecord.of(
+        message,
         record="message",
-        id=message.id,
-        seq=message.seq,
-        turn=message.turn,
-        role=message.role,
-        name=message.name,
-        content=message.content,
         parts=[dict(part) for part in message.parts],
         metadata=dict(message.metadata),
-        tokens=message.tokens,
-        source=message.source,
-        trust=message.trust,
-        created_at=message.created_at,
         appended_at=appended_at,
-        version=message.version,
-        changed_at=message.changed_at,
-        deleted=message.deleted,
     )
 
 
 def _summary(summary: Summary, states: Sequence[StateRecord]) -> SummaryRecord:
-    return SummaryRecord.model_construct(
+    return SummaryRecord.of(
+        summary,
         record="summary",
-        id=summary.id,
-        strategy=summary.strategy,
-        version=summary.version,
-        base_id=summary.base_id,
-        range=summary.range,
-        status=summary.status,
-        method=summary.method,
-        model=summary.model,
-        prompt_version=summary.prompt_version,
-        trust=summary.trust,
-        tokens=summary.tokens,
-        generation_ms=summary.generation_ms,
-        created_at=summary.created_at,
-        points=[
-            PointRecord.model_construct(
-                range=point.range, elided=list(point.elided), text=point.text, method=point.method, tokens=point.tokens
-            )
-            for point in summary.points
-        ],
+        points=[PointRecord.of(point, elided=list(point.elided)) for point in summary.points],
         states=sorted(states, key=lambda state: _STATUSES[state.status]),
     )
 

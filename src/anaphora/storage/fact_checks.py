@@ -8,12 +8,14 @@ import sqlalchemy as sa
 
 from anaphora.domain.facts import FactState, Visibility
 from anaphora.domain.messages import Trust
+from anaphora.services.settings import live_reader
 from anaphora.storage.fact_tables import chunks, fact_sources, fact_versions, facts
 from anaphora.storage.laws import Breach, Law, same_session
 from anaphora.storage.tables import heads, messages
+from anaphora.strategies.batch_extraction import NAME
 
 #: the reader whose head says how far a session was read for facts
-EXTRACTION_READER = "live:batch_extraction"
+EXTRACTION_READER = live_reader(NAME)
 
 
 def fact_laws() -> tuple[Law, ...]:

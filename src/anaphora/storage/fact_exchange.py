@@ -64,17 +64,7 @@ class SqlDumpFacts:
             query = query.where(place > after)
         rows = self._connection.execute(query.order_by(place).limit(limit)).all()
         members = self._members(scope.tenant, [row.id for row in rows])
-        return [
-            SubjectRecord.model_construct(
-                record="subject",
-                id=row.id,
-                name=row.name,
-                owner=row.owner_id,
-                created_at=row.created_at,
-                members=members[row.id],
-            )
-            for row in rows
-        ]
+        return [SubjectRecord.of(row, record="subject", owner=row.owner_id, members=members[row.id]) for row in rows]
 
     def facts(
         self, scope: Scope, *, after: UUID | None, limit: int
@@ -239,86 +229,25 @@ def _facts(scope: Scope, after: UUID | None) -> _Query:
 
 def _fact(row: AnyRow) -> FactRecord:
     fact = fact_from(row)
-    return FactRecord.model_construct(
-        record="fact",
-        id=fact.id,
-        owner=fact.owner,
-        agent=fact.agent,
-        subject=fact.subject,
-        category=fact.category,
-        content=fact.content,
-        importance=fact.importance,
-        visibility=fact.visibility,
-        state=fact.state,
-        pinned=fact.pinned,
-        trust=fact.trust,
-        doubt=fact.doubt,
-        valid_from=fact.valid_from,
-        valid_to=fact.valid_to,
-        superseded_by=fact.superseded_by,
-        version=fact.version,
-        action=FactAction(row.action),
-        restores=row.restores,
-        created_at=fact.created_at,
-        updated_at=fact.updated_at,
-    )
+    return FactRecord.of(fact, record="fact", action=FactAction(row.action), restores=row.restores)
 
 
 def _version(row: AnyRow) -> FactVersionRecord:
-    version = version_from(row)
-    return FactVersionRecord.model_construct(
-        record="fact_version",
-        fact=row.fact_id,
-        version=version.version,
-        action=version.action,
-        at=version.at,
-        category=version.category,
-        content=version.content,
-        importance=version.importance,
-        visibility=version.visibility,
-        state=version.state,
-        pinned=version.pinned,
-        trust=version.trust,
-        doubt=version.doubt,
-        valid_to=version.valid_to,
-        superseded_by=version.superseded_by,
-        restores=version.restores,
-    )
+    return FactVersionRecord.of(version_from(row), record="fact_version", fact=row.fact_id)
 
 
 def _source(row: AnyRow) -> KeptSource:
-    record = FactSourceRecord.model_construct(
+    record = FactSourceRecord.of(
+        row,
         record="fact_source",
         fact=row.fact_id,
         agent=row.agent_id,
         session=row.session_id,
-        seq=row.seq,
-        message_id=row.message_id,
-        version=row.version,
-        quote=row.quote,
         range=SeqRange(row.start, row.stop),
         trust=Trust(row.trust),
-        model=row.model,
-        prompt_version=row.prompt_version,
-        learned_at=row.learned_at,
     )
     return KeptSource(session_id=row.session_uid, epoch=row.epoch, source=record)
 
 
 def _chunk(row: AnyRow) -> ChunkRecord:
-    chunk = chunk_from(row)
-    return ChunkRecord.model_construct(
-        record="chunk",
-        id=chunk.id,
-        range=chunk.range,
-        text=chunk.text,
-        tokens=chunk.tokens,
-        method=chunk.method,
-        model=chunk.model,
-        prompt_version=chunk.prompt_version,
-        trust=chunk.trust,
-        first_at=chunk.first_at,
-        last_at=chunk.last_at,
-        created_at=chunk.created_at,
-        stale=chunk.stale,
-    )
+    return ChunkRecord.of(chunk_from(row), record="chunk")

@@ -41,25 +41,12 @@ def own(query: _Query, reader: Reader) -> _Query:
 
 def of_others(query: _Query, reader: Reader) -> _Query:
     """Of a query over `facts`: what others share with a subject that the reader is a member of, now."""
-    member = (
-        sa.select(sa.literal(1))
-        .where(
-            subject_members.c.tenant_id == facts.c.tenant_id,
-            subject_members.c.subject_id == facts.c.subject_id,
-            subject_members.c.user_id == reader.user,
-        )
-        .exists()
-    )
-    mine = sa.select(subject_members.c.subject_id).where(
-        subject_members.c.tenant_id == reader.tenant, subject_members.c.user_id == reader.user
-    )
     query = query.where(
         facts.c.tenant_id == reader.tenant,
-        facts.c.subject_id.in_(mine),
+        facts.c.subject_id.in_(_subjects_of(reader)),
         facts.c.visibility == Visibility.SHARED.value,
         _ACTIVE,
         facts.c.user_id != reader.user,
-        member,
     )
     return _about(query, reader)
 
@@ -84,10 +71,7 @@ def by_terms(terms: Sequence[str], limit: int, *, of_user: bool, reader: Reader)
     if of_user:
         counted = counted.where(fact_terms.c.user_id == reader.user)
     else:
-        mine = sa.select(subject_members.c.subject_id).where(
-            subject_members.c.tenant_id == reader.tenant, subject_members.c.user_id == reader.user
-        )
-        counted = counted.where(fact_terms.c.subject_id.in_(mine))
+        counted = counted.where(fact_terms.c.subject_id.in_(_subjects_of(reader)))
     found = counted.subquery()
     query: _Query = sa.select(*FACT_COLUMNS, found.c.having).join(
         found, (facts.c.id == found.c.fact_id) & (facts.c.tenant_id == reader.tenant)
@@ -116,3 +100,10 @@ def with_sources(connection: sa.Connection, reader: Reader, rows: Sequence[Any])
 
 def _about(query: _Query, reader: Reader) -> _Query:
     return query if reader.about is None else query.where(facts.c.subject_id.in_(list(reader.about)))
+
+
+def _subjects_of(reader: Reader) -> sa.Select[tuple[str]]:
+    """What the reader is a member of, at this moment."""
+    return sa.select(subject_members.c.subject_id).where(
+        subject_members.c.tenant_id == reader.tenant, subject_members.c.user_id == reader.user
+    )

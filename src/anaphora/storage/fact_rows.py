@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
 from anaphora.domain.chunks import Chunk
-from anaphora.domain.facts import Fact, FactAction, FactState, FactVersion, Source, Visibility
+from anaphora.domain.facts import CHANGEABLE, Fact, FactAction, FactState, FactVersion, Source, Visibility
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import Trust
 from anaphora.domain.summaries import Method
@@ -102,19 +103,10 @@ def fact_values(tenant: str, fact: Fact, key: str) -> Mapping[str, Any]:
         "user_id": fact.owner,
         "agent_id": fact.agent,
         "subject_id": fact.subject or "",
-        "category": fact.category,
-        "content": fact.content,
+        **_changeable(fact),
         "content_key": key,
-        "importance": fact.importance,
         "standing": fact.standing,
-        "visibility": fact.visibility.value,
-        "state": fact.state.value,
-        "pinned": fact.pinned,
-        "trust": fact.trust.value,
-        "doubt": fact.doubt,
         "valid_from": fact.valid_from,
-        "valid_to": fact.valid_to,
-        "superseded_by": fact.superseded_by,
         "version": fact.version,
         "created_at": fact.created_at,
         "updated_at": fact.updated_at,
@@ -129,18 +121,15 @@ def version_values(tenant: str, fact: Fact, action: FactAction, restores: int | 
         "version": fact.version,
         "action": action.value,
         "at": fact.updated_at,
-        "category": fact.category,
-        "content": fact.content,
-        "importance": fact.importance,
-        "visibility": fact.visibility.value,
-        "state": fact.state.value,
-        "pinned": fact.pinned,
-        "trust": fact.trust.value,
-        "doubt": fact.doubt,
-        "valid_to": fact.valid_to,
-        "superseded_by": fact.superseded_by,
+        **_changeable(fact),
         "restores": restores,
     }
+
+
+def _changeable(fact: Fact) -> Mapping[str, Any]:
+    """What of a fact a change may change, as its row and its history have it."""
+    values = {name: getattr(fact, name) for name in CHANGEABLE}
+    return {name: value.value if isinstance(value, StrEnum) else value for name, value in values.items()}
 
 
 def version_from(row: AnyRow) -> FactVersion:

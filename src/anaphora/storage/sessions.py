@@ -18,7 +18,7 @@ from anaphora.errors import NotFound
 from anaphora.ports.rows import SessionRow
 from anaphora.storage.bulk import run_bulk
 from anaphora.storage.effects import Effects
-from anaphora.storage.fact_tables import chunks
+from anaphora.storage.fact_tables import chunks, facts, subjects
 from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.order import by_code_points
 from anaphora.storage.tables import (
@@ -267,10 +267,10 @@ class SqlSessions:
         return [session_row(row) for row in self._connection.execute(query)]
 
     def tenants(self, *, after: str, limit: int) -> Sequence[str]:
-        """The tenants that have sessions, behind `after`, by code points."""
-        name = by_code_points(sessions.c.tenant_id, self._connection.dialect.name)
-        tenant = sessions.c.tenant_id
-        query = sa.select(tenant).where(name > after).group_by(tenant).order_by(name).limit(limit)
+        """The tenants that keep anything, behind `after`, by code points."""
+        kept = sa.union(*(sa.select(table.c.tenant_id).distinct() for table in (sessions, facts, subjects))).subquery()
+        name = by_code_points(kept.c.tenant_id, self._connection.dialect.name)
+        query = sa.select(kept.c.tenant_id).where(name > after).order_by(name).limit(limit)
         return self._connection.execute(query).scalars().all()
 
     def set_ended(self, tenant: str, session_id: UUID, *, ended_at: datetime | None) -> None:

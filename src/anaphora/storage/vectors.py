@@ -98,7 +98,7 @@ class VectorSearch(ABC):
         found = sorted(self._closest(scope, space, wanted, limit), key=_best_first, reverse=True)[:limit]
         sessions = sessions_of(self._connection, scope, {ref for ref, _, _, _ in found})
         return [
-            VectorMatch(session_id=at[0], key=at[1], seq=seq, part=part, similarity=max(-1.0, min(1.0, close)))
+            VectorMatch(*at, seq, part, max(-1.0, min(1.0, close)))
             for ref, seq, part, close in found
             if (at := sessions.get(ref)) is not None
         ]

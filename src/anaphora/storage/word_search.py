@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -13,6 +14,17 @@ from anaphora.storage.scope import Ref, Scope, sessions_of
 
 #: a passage: its session, the message's number, the part, how many parts there are; and which of the texts it has
 Found = tuple[Ref, int, int, int, tuple[int, ...]]
+
+#: a word that more passages of the scope have than this is no reason to look at a passage; so much of a long history is
+#: looked at for each word, and no more
+COMMON: Final = 2_000
+
+
+def telling(having: Sequence[int]) -> Sequence[int]:
+    """Which words are reasons to look at a passage: those that not very many have, or the rarest if all are so."""
+    there = [many for many in having if many]
+    most = max(COMMON - 1, min(there, default=0))
+    return [at for at, many in enumerate(having) if 0 < many <= most]
 
 
 class WordSearch(ABC):
@@ -45,7 +57,7 @@ class WordSearch(ABC):
             messages=messages,
             having=(*having, *having_pieces),
             found=[
-                WordMatch(session_id=at[0], key=at[1], seq=seq, part=part, parts=parts, words=words)
+                WordMatch(*at, seq, part, parts, words)
                 for ref, seq, part, parts, words in found
                 if (at := sessions.get(ref)) is not None
             ],

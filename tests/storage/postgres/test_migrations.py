@@ -125,7 +125,7 @@ async def test_a_database_of_an_earlier_revision_keeps_everything(name: str, own
 async def test_an_upgrade_killed_between_two_statements_leaves_the_earlier_revision_whole(name: str) -> None:
     url, before = await database_of_revision(name, SUPERUSER)
     deaths = 0
-    for at in count(1, STEP):
+    for at in count(1, step(name)):
         code, said = await ended(await upgrading(url, "die", str(at)))
         if code == 0:
             break
@@ -135,10 +135,15 @@ async def test_an_upgrade_killed_between_two_statements_leaves_the_earlier_revis
     assert deaths >= 2, "the faults did not happen"
     was, now, statements, changes = said.split()
     assert (was, now) == (name, head())
-    assert int(statements) > STEP
+    assert int(statements) > step(name)
     assert int(changes) > 0
     await check_nothing_is_lost(url, before)
     await check_it_works(url, name)
+
+
+def step(name: str) -> int:
+    """After how many more statements the next fault comes: the newest revision has few of them."""
+    return STEP if name < REVISIONS[-2] else 2
 
 
 @contextmanager
@@ -178,7 +183,7 @@ def connection_ends_after(number: int, url: str) -> Iterator[list[str]]:
 async def test_an_upgrade_whose_connection_ends_leaves_the_earlier_revision_whole(name: str) -> None:
     url, before = await database_of_revision(name, SUPERUSER)
     deaths = 0
-    for at in count(1, STEP):
+    for at in count(1, step(name)):
         with connection_ends_after(at, url) as ends, suppress(StoreError):
             async with opened(url):
                 pass
@@ -208,7 +213,7 @@ async def test_of_two_processes_that_upgrade_at_once_one_does_it(name: str, tmp_
     assert [code for code, _ in said] == [0, 0]
     assert [words.split()[:2] for _, words in said] == [[name, head()]] * 2
     changes = [int(words.split()[3]) for _, words in said]
-    assert changes[0] > 5
+    assert changes[0] >= 2, "the view of 0006 and the number of the revision, at least"
     assert changes[1] < changes[0], "both did it"
     await check_nothing_is_lost(url, before)
     await check_it_works(url, name)

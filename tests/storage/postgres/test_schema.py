@@ -24,7 +24,8 @@ pytestmark = pytest.mark.anyio
 #: what the migrations make by hand, because only this database has it; the laws of search say that it works
 BY_HAND = {"ix_message_words_words", "ix_message_words_unspaced"}
 #: Alembic's own
-NOT_OURS = {"alembic_version"}
+#: what Alembic keeps, and a view of a table of ours
+NOT_OURS = {"alembic_version", "found_words"}
 #: types of pgvector, which SQLAlchemy does not know
 FOREIGN_TYPES = ("halfvec", "vector")
 _EXTENSIONS = "SELECT extname FROM pg_extension"
@@ -135,3 +136,11 @@ async def test_row_level_security_is_forced_on_every_table_of_tenants(migrated: 
     for table, *policy in await migrated.execute(sa.text(_POLICIES)):
         there[table].add(tuple(policy))
     assert there == {name: POLICIES | ({QUEUE} if name == "jobs" else set()) for name in there}
+
+
+async def test_words_are_found_in_rows_of_the_transactions_tenant_alone(migrated: AsyncConnection) -> None:
+    """I11: no policy binds the view, so that the index of words can be used; it compares the tenant by itself."""
+    (definition,) = (await migrated.execute(sa.text("SELECT pg_get_viewdef('found_words'::regclass)"))).scalars()
+    assert "WHERE (tenant_id = current_setting('anaphora.tenant'::text, true))" in definition
+    options = "SELECT check_option FROM information_schema.views WHERE table_name = 'found_words'"
+    assert (await migrated.execute(sa.text(options))).scalars().all() == ["CASCADED"]

@@ -153,17 +153,25 @@ async def test_who_waits_too_long_for_a_row_is_told_and_nothing_is_written(tmp_p
 async def test_with_the_applications_own_filters_off_nobody_sees_another_tenants_rows(tmp_path: Path) -> None:
     """I11: statements without any tenant, run as the store runs its own."""
     of_tenants = [table for table in metadata.sorted_tables if table is not store_meta]
+    of_words = [sa.table(name, sa.column("tenant_id")) for name in ("message_words", "found_words")]
     async with opened(await database_of(tmp_path), planner=lambda *_: True) as store:
         for tenant in ("t", "t2"):
             await store.append(append("mine", "too", key=key_of(tenant=tenant)))
 
         def look(unit: Unit) -> dict[str, set[str]]:
             run = _run(unit)
-            return {t.name: set(run(sa.select(t.c.tenant_id)).scalars()) for t in of_tenants}
+            return {t.name: set(run(sa.select(t.c.tenant_id)).scalars()) for t in (*of_tenants, *of_words)}
 
         for tenant in ("t", "t2"):
             seen = await store.read(tenant, look)
-            assert {name for name, tenants in seen.items() if tenants} == {"sessions", "messages", "receipts", "jobs"}
+            assert {name for name, tenants in seen.items() if tenants} == {
+                "sessions",
+                "messages",
+                "receipts",
+                "jobs",
+                "message_words",
+                "found_words",
+            }
             assert set().union(*seen.values()) == {tenant}
         assert not any((await store.read("", look)).values())
 

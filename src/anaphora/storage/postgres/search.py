@@ -21,13 +21,11 @@ from sqlalchemy.dialects import postgresql
 from anaphora.storage.columns import metadata
 from anaphora.storage.scope import Scope, tokens_of
 from anaphora.storage.types import UtcTime
-from anaphora.storage.word_search import Found, WordSearch
+from anaphora.storage.word_search import COMMON, Found, WordSearch
 from anaphora.storage.words import Indexed, has_unspaced_script, usable
 
 #: longer words are cut, in texts and in questions alike
 _LONGEST_WORD = 400
-#: a word that more messages of the scope have than this is no reason to look at a message
-_COMMON = 5_000
 #: texts of scripts without spaces that are looked at for one question
 _MOST_TEXTS = 2_000
 
@@ -48,6 +46,9 @@ message_words = sa.Table(
     sa.ForeignKeyConstraint(["tenant_id", "session_uid"], ["sessions.tenant_id", "sessions.id"], ondelete="CASCADE"),
 )
 
+#: the same rows, those of the transaction's tenant, as who owns them sees them: there is no policy on it, behind which
+#: the index of words could not be used. All that is found is found in it
+_found = sa.table("found_words", *(sa.column(column.name, column.type) for column in message_words.columns))
 _ADD = sa.text(
     "INSERT INTO message_words (tenant_id, session_uid, seq, part, parts, added, words, unspaced)"
     " VALUES (:tenant, :uid, :seq, :part, :parts, coalesce(:added, clock_timestamp()),"
@@ -71,7 +72,7 @@ _MATCHES = (
         "WITH hits AS MATERIALIZED ("
         " SELECT t.place, m.session_uid, m.seq, m.part, m.parts, m.added"
         " FROM unnest(CAST(:texts AS text[]), CAST(:places AS integer[])) AS t (text, place) CROSS JOIN LATERAL"
-        " (SELECT w.session_uid, w.seq, w.part, w.parts, w.added FROM message_words AS w WHERE w.tenant_id = :tenant"
+        " (SELECT w.session_uid, w.seq, w.part, w.parts, w.added FROM found_words AS w WHERE w.tenant_id = :tenant"
         " AND w.words @@ (CAST(:scope AS tsquery) && phraseto_tsquery('anaphora', t.text)) LIMIT :most) AS m),"
         " counted AS (SELECT place, count(*) AS many FROM hits GROUP BY place),"
         " rare AS MATERIALIZED ("
@@ -98,25 +99,25 @@ _MATCHES = (
 )
 _UNSPACED = (
     sa.select(
-        message_words.c.session_uid,
-        message_words.c.seq,
-        message_words.c.part,
-        message_words.c.parts,
-        message_words.c.unspaced,
+        _found.c.session_uid,
+        _found.c.seq,
+        _found.c.part,
+        _found.c.parts,
+        _found.c.unspaced,
     )
     .where(
-        message_words.c.tenant_id == sa.bindparam("tenant"),
+        _found.c.tenant_id == sa.bindparam("tenant"),
         sa.text("words @@ CAST(:scope AS tsquery)").bindparams(sa.bindparam("scope", type_=sa.Text)),
-        message_words.c.unspaced.is_not(None),
+        _found.c.unspaced.is_not(None),
         sa.text("unspaced ILIKE ANY (CAST(:patterns AS text[]))").bindparams(
             sa.bindparam("patterns", type_=postgresql.ARRAY(sa.Text))
         ),
     )
     .order_by(
-        message_words.c.added.desc(),
-        message_words.c.session_uid.desc(),
-        message_words.c.seq.desc(),
-        message_words.c.part,
+        _found.c.added.desc(),
+        _found.c.session_uid.desc(),
+        _found.c.seq.desc(),
+        _found.c.part,
     )
     .limit(sa.bindparam("most", type_=sa.Integer))
 )
@@ -160,7 +161,7 @@ class TsWords(WordSearch):
                 "tenant": scope.tenant,
                 "scope": _asked(scope),
                 "messages": float(messages),
-                "most": _COMMON,
+                "most": COMMON,
                 "keep": limit,
             },
         )

@@ -108,7 +108,7 @@ class PostgresStore:
         )
 
     async def tenants(self, *, after: str, limit: int) -> Sequence[str]:
-        """Whose sessions are kept here: names behind `after`, by code points, the first `limit`."""
+        """Who keeps anything here: names behind `after`, by code points, the first `limit`."""
         return await self._survey("all", lambda unit: unit.sessions.tenants(after=after, limit=limit))
 
     async def wait_for_work(self, timeout: float) -> None:

@@ -109,7 +109,7 @@ class RoutedStore:
         )
 
     async def tenants(self, *, after: str, limit: int) -> Sequence[str]:
-        """Whose sessions are kept here, all servers together: names behind `after`, the first `limit`.
+        """Who keeps anything here, all servers together: names behind `after`, the first `limit`.
 
         A tenant is there if it is on the server that is asked for it.
 

@@ -19,11 +19,11 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from anaphora.rules.ranking import rarity
+from anaphora.rules.evidence import rarity
 from anaphora.storage.columns import metadata
 from anaphora.storage.scope import Ref, Scope, session_token, tokens_of
 from anaphora.storage.sqlite.engine import raw as driver_of
-from anaphora.storage.word_search import Found, WordSearch
+from anaphora.storage.word_search import COMMON, Found, WordSearch, telling
 from anaphora.storage.words import Indexed, has_unspaced_script, usable
 
 #: which passage of which message a document of the full-text tables is. Migrations make those by hand; a session's
@@ -68,7 +68,7 @@ _FORGET = (
     "DELETE FROM message_docs WHERE doc = ?",
 )
 # plain SQL, by the driver alone: these run for every word that is looked up, and bring many rows
-_WITH_WORD = "SELECT rowid FROM message_words WHERE message_words MATCH ?"
+_WITH_WORD = "SELECT rowid FROM message_words WHERE message_words MATCH ? ORDER BY rowid DESC LIMIT ?"
 _OF_DOCS = (
     "SELECT doc, session_uid, seq, part, parts FROM json_each(?) AS wanted"
     " CROSS JOIN message_docs ON message_docs.doc = wanted.value"
@@ -140,24 +140,23 @@ class FtsWords(WordSearch):
         self, scope: Scope, terms: Sequence[str], messages: int, limit: int
     ) -> tuple[Sequence[Found], Sequence[int]]:
         having = [0] * len(terms)
-        with_word: list[tuple[int, set[int]]] = []
-        promise: dict[int, float] = defaultdict(float)
+        with_word: dict[int, list[int]] = {}
         driver = driver_of(self._connection)
         for term, at in usable(terms).items():
             query = f"scope:{scope.token} AND body:{_quoted(term)}"
-            docs = [doc for (doc,) in driver.execute(_WITH_WORD, (query,)).fetchall()]
-            if not docs:
-                continue
-            having[at] = len(docs)
-            rare = rarity(messages, len(docs))
-            for doc in docs:
+            docs = [doc for (doc,) in driver.execute(_WITH_WORD, (query, COMMON)).fetchall()]
+            if docs:
+                having[at], with_word[at] = len(docs), docs
+        promise: dict[int, float] = defaultdict(float)
+        has: dict[int, list[int]] = defaultdict(list)
+        for at in telling(having):
+            rare = rarity(messages, having[at])
+            for doc in with_word[at]:
                 promise[doc] += rare
-            with_word.append((at, set(docs)))
+                has[doc].append(at)
         best = heapq.nlargest(limit, [(worth, doc) for doc, worth in promise.items()])
         places = self._places([doc for _, doc in best])
-        return [
-            (*places[doc], tuple([at for at, docs in with_word if doc in docs])) for _, doc in best if doc in places
-        ], having
+        return [(*places[doc], tuple(has[doc])) for _, doc in best if doc in places], having
 
     def _places(self, docs: Sequence[int]) -> Mapping[int, tuple[Ref, int, int, int]]:
         """Which passages the documents are."""

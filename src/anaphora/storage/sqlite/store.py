@@ -125,7 +125,7 @@ class SqliteStore:
         )
 
     async def tenants(self, *, after: str, limit: int) -> Sequence[str]:
-        """Whose sessions are kept here: names behind `after`, by code points, the first `limit`."""
+        """Who keeps anything here: names behind `after`, by code points, the first `limit`."""
         return await self._look(lambda unit: unit.sessions.tenants(after=after, limit=limit))
 
     async def wait_for_work(self, timeout: float) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
+
+from anaphora.storage.migrations.parts import json, moment, of_one_tenant, of_session, text, uid, whole
 
 revision = "0001"
 down_revision = None
@@ -19,14 +19,6 @@ _WITH_KEY = sa.text("idempotency_key IS NOT NULL")
 _TRUSTS = "trust IN ('owner_confirmed', 'owner_said', 'assistant', 'tool', 'other')"
 _METHODS = "method IN ('model', 'extractive', 'digest')"
 
-#: a transaction sees and writes the rows of the tenant that it named, whatever its statements say
-_OF_ONE_TENANT = (
-    sa.DDL("ALTER TABLE %(table)s ENABLE ROW LEVEL SECURITY"),
-    sa.DDL("ALTER TABLE %(table)s FORCE ROW LEVEL SECURITY"),
-    sa.DDL("CREATE POLICY tenant ON %(table)s USING (tenant_id = current_setting('anaphora.tenant', true))"),
-    sa.DDL("CREATE POLICY examined ON %(table)s FOR SELECT USING (current_setting('anaphora.scope', true) = 'all')"),
-)
-
 
 def upgrade() -> None:
     _sessions()
@@ -38,8 +30,8 @@ def upgrade() -> None:
     _jobs()
     op.create_table(
         "store_meta",
-        _text("name"),
-        _text("value"),
+        text("name"),
+        text("value"),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_store_meta")),
     )
     if op.get_bind().dialect.name == "sqlite":
@@ -47,7 +39,7 @@ def upgrade() -> None:
     else:
         _postgres_index()
         for table in ("sessions", "messages", "receipts", "summaries", "points", "heads", "jobs", "message_words"):
-            _of_one_tenant(table)
+            of_one_tenant(table)
         # workers look for what is due of all tenants; a job holds no word of what was said
         op.execute("CREATE POLICY queue ON jobs FOR SELECT USING (current_setting('anaphora.scope', true) = 'queue')")
 
@@ -55,23 +47,23 @@ def upgrade() -> None:
 def _sessions() -> None:
     op.create_table(
         "sessions",
-        _text("tenant_id"),
-        _uuid("id"),
-        _text("user_id"),
-        _text("agent_id"),
-        _text("session_id"),
-        _text("strategy", nullable=True),
-        _text("subject", nullable=True),
-        _int("head"),
-        _int("turns"),
-        _json("turn_starts"),
+        text("tenant_id"),
+        uid("id"),
+        text("user_id"),
+        text("agent_id"),
+        text("session_id"),
+        text("strategy", nullable=True),
+        text("subject", nullable=True),
+        whole("head"),
+        whole("turns"),
+        json("turn_starts"),
         sa.Column("turn_finished", sa.Boolean, nullable=False),
         sa.Column("tokens", sa.BigInteger, nullable=False),
         sa.Column("epoch", sa.Integer, nullable=False, server_default="0"),
-        _time("created_at"),
-        _time("updated_at"),
-        _time("ended_at", nullable=True),
-        _time("expires_at", nullable=True),
+        moment("created_at"),
+        moment("updated_at"),
+        moment("ended_at", nullable=True),
+        moment("expires_at", nullable=True),
         sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("pk_sessions")),
         sa.UniqueConstraint(
             "tenant_id",
@@ -88,25 +80,25 @@ def _sessions() -> None:
 def _messages() -> None:
     op.create_table(
         "messages",
-        _text("tenant_id"),
-        _uuid("session_uid"),
-        _int("seq"),
-        _uuid("id"),
-        _int("turn"),
-        _text("role"),
-        _text("name", nullable=True),
-        _text("content"),
-        _json("parts"),
-        _json("metadata"),
-        _int("tokens"),
-        _text("source"),
-        _text("trust"),
-        _int("epoch"),
-        _time("created_at"),
-        _time("appended_at"),
-        _time("expires_at", nullable=True),
+        text("tenant_id"),
+        uid("session_uid"),
+        whole("seq"),
+        uid("id"),
+        whole("turn"),
+        text("role"),
+        text("name", nullable=True),
+        text("content"),
+        json("parts"),
+        json("metadata"),
+        whole("tokens"),
+        text("source"),
+        text("trust"),
+        whole("epoch"),
+        moment("created_at"),
+        moment("appended_at"),
+        moment("expires_at", nullable=True),
         sa.PrimaryKeyConstraint("tenant_id", "session_uid", "seq", name=op.f("pk_messages")),
-        _of_session("messages"),
+        of_session("messages"),
         sa.UniqueConstraint("tenant_id", "id", name=op.f("uq_messages_tenant_id_id")),
         sa.CheckConstraint("role IN ('user', 'assistant', 'tool', 'system')", name=op.f("ck_messages_role")),
         sa.CheckConstraint(_TRUSTS, name=op.f("ck_messages_trust")),
@@ -117,17 +109,17 @@ def _messages() -> None:
 def _receipts() -> None:
     op.create_table(
         "receipts",
-        _text("tenant_id"),
-        _uuid("id"),
-        _uuid("session_uid"),
-        _int("start"),
-        _int("stop"),
-        _text("idempotency_key", nullable=True),
-        _text("body_hash"),
-        _int("epoch"),
-        _time("created_at"),
+        text("tenant_id"),
+        uid("id"),
+        uid("session_uid"),
+        whole("start"),
+        whole("stop"),
+        text("idempotency_key", nullable=True),
+        text("body_hash"),
+        whole("epoch"),
+        moment("created_at"),
         sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("pk_receipts")),
-        _of_session("receipts"),
+        of_session("receipts"),
         sa.CheckConstraint("start >= 0 AND start <= stop", name=op.f("ck_receipts_span")),
     )
     op.create_index(
@@ -143,26 +135,26 @@ def _receipts() -> None:
 def _summaries() -> None:
     op.create_table(
         "summaries",
-        _text("tenant_id"),
-        _uuid("id"),
-        _uuid("session_uid"),
-        _text("strategy"),
-        _int("version"),
-        _uuid("base_id", nullable=True),
-        _int("start"),
-        _int("stop"),
-        _text("status"),
-        _text("method"),
-        _text("model", nullable=True),
-        _text("prompt_version", nullable=True),
-        _text("trust"),
-        _int("tokens"),
-        _int("generation_ms"),
-        _int("epoch"),
-        _time("created_at"),
-        _time("expires_at", nullable=True),
+        text("tenant_id"),
+        uid("id"),
+        uid("session_uid"),
+        text("strategy"),
+        whole("version"),
+        uid("base_id", nullable=True),
+        whole("start"),
+        whole("stop"),
+        text("status"),
+        text("method"),
+        text("model", nullable=True),
+        text("prompt_version", nullable=True),
+        text("trust"),
+        whole("tokens"),
+        whole("generation_ms"),
+        whole("epoch"),
+        moment("created_at"),
+        moment("expires_at", nullable=True),
         sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("pk_summaries")),
-        _of_session("summaries"),
+        of_session("summaries"),
         sa.ForeignKeyConstraint(
             ["tenant_id", "base_id"],
             ["summaries.tenant_id", "summaries.id"],
@@ -196,15 +188,15 @@ def _summaries() -> None:
 def _points() -> None:
     op.create_table(
         "points",
-        _text("tenant_id"),
-        _uuid("summary_id"),
-        _int("ordinal"),
-        _int("start"),
-        _int("stop"),
-        _text("text"),
-        _json("elided"),
-        _text("method"),
-        _int("tokens"),
+        text("tenant_id"),
+        uid("summary_id"),
+        whole("ordinal"),
+        whole("start"),
+        whole("stop"),
+        text("text"),
+        json("elided"),
+        text("method"),
+        whole("tokens"),
         sa.PrimaryKeyConstraint("tenant_id", "summary_id", "ordinal", name=op.f("pk_points")),
         sa.ForeignKeyConstraint(
             ["tenant_id", "summary_id"],
@@ -221,14 +213,14 @@ def _points() -> None:
 def _heads() -> None:
     op.create_table(
         "heads",
-        _text("tenant_id"),
-        _uuid("session_uid"),
-        _text("reader"),
-        _int("position"),
-        _uuid("summary_id", nullable=True),
-        _time("updated_at"),
+        text("tenant_id"),
+        uid("session_uid"),
+        text("reader"),
+        whole("position"),
+        uid("summary_id", nullable=True),
+        moment("updated_at"),
         sa.PrimaryKeyConstraint("tenant_id", "session_uid", "reader", name=op.f("pk_heads")),
-        _of_session("heads"),
+        of_session("heads"),
         sa.ForeignKeyConstraint(
             ["tenant_id", "summary_id"],
             ["summaries.tenant_id", "summaries.id"],
@@ -242,27 +234,27 @@ def _heads() -> None:
 def _jobs() -> None:
     op.create_table(
         "jobs",
-        _text("tenant_id"),
-        _uuid("id"),
-        _uuid("session_uid"),
-        _text("kind"),
+        text("tenant_id"),
+        uid("id"),
+        uid("session_uid"),
+        text("kind"),
         sa.Column("state", sa.Text, nullable=False, server_default="queued"),
         sa.Column("start", sa.Integer),
         sa.Column("stop", sa.Integer),
-        _int("attempt"),
-        _int("max_attempts"),
-        _time("run_at"),
-        _text("lease_owner", nullable=True),
-        _time("lease_until", nullable=True),
+        whole("attempt"),
+        whole("max_attempts"),
+        moment("run_at"),
+        text("lease_owner", nullable=True),
+        moment("lease_until", nullable=True),
         sa.Column("rearm", sa.Boolean, nullable=False),
         sa.Column("needs_model", sa.Boolean, nullable=False),
         sa.Column("from_seq", sa.Integer),
-        _int("epoch"),
-        _text("reason", nullable=True),
-        _time("created_at"),
-        _time("updated_at"),
+        whole("epoch"),
+        text("reason", nullable=True),
+        moment("created_at"),
+        moment("updated_at"),
         sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("pk_jobs")),
-        _of_session("jobs"),
+        of_session("jobs"),
         sa.CheckConstraint("kind IN ('summarise', 'rebuild')", name=op.f("ck_jobs_kind")),
         sa.CheckConstraint("state IN ('queued', 'running', 'done', 'failed')", name=op.f("ck_jobs_state")),
         sa.CheckConstraint(
@@ -288,9 +280,9 @@ def _sqlite_index() -> None:
     op.create_table(
         "message_docs",
         sa.Column("doc", sa.Integer, nullable=False),
-        _text("tenant_id"),
-        _uuid("session_uid"),
-        _int("seq"),
+        text("tenant_id"),
+        uid("session_uid"),
+        whole("seq"),
         sa.PrimaryKeyConstraint("doc"),
     )
     op.execute(
@@ -311,15 +303,15 @@ def _postgres_index() -> None:
     )
     op.create_table(
         "message_words",
-        _text("tenant_id"),
-        _uuid("session_uid"),
-        _int("seq"),
-        _int("part"),
-        _time("added"),
+        text("tenant_id"),
+        uid("session_uid"),
+        whole("seq"),
+        whole("part"),
+        moment("added"),
         sa.Column("words", postgresql.TSVECTOR, nullable=False),
-        _text("unspaced", nullable=True),
+        text("unspaced", nullable=True),
         sa.PrimaryKeyConstraint("tenant_id", "session_uid", "seq", "part", name=op.f("pk_message_words")),
-        _of_session("message_words"),
+        of_session("message_words"),
     )
     op.create_index("ix_message_words_words", "message_words", ["words"], postgresql_using="gin")
     op.create_index(
@@ -329,39 +321,4 @@ def _postgres_index() -> None:
         postgresql_using="gin",
         postgresql_ops={"unspaced": "gin_trgm_ops"},
         postgresql_where=sa.text("unspaced IS NOT NULL"),
-    )
-
-
-def _of_one_tenant(table: str) -> None:
-    for rule in _OF_ONE_TENANT:
-        op.execute(rule.against(sa.Table(table, sa.MetaData())))
-
-
-def _text(name: str, *, nullable: bool = False) -> sa.Column[str]:
-    return sa.Column(name, sa.Text, nullable=nullable)
-
-
-def _int(name: str) -> sa.Column[int]:
-    return sa.Column(name, sa.Integer, nullable=False)
-
-
-def _uuid(name: str, *, nullable: bool = False) -> sa.Column[Any]:
-    return sa.Column(name, sa.Uuid, nullable=nullable)
-
-
-def _json(name: str) -> sa.Column[Any]:
-    return sa.Column(name, sa.JSON(), nullable=False)
-
-
-def _time(name: str, *, nullable: bool = False) -> sa.Column[Any]:
-    kind = sa.Text().with_variant(postgresql.TIMESTAMP(timezone=True), "postgresql")
-    return sa.Column(name, kind, nullable=nullable)
-
-
-def _of_session(table: str) -> sa.ForeignKeyConstraint:
-    return sa.ForeignKeyConstraint(
-        ["tenant_id", "session_uid"],
-        ["sessions.tenant_id", "sessions.id"],
-        name=op.f(f"fk_{table}_tenant_id_session_uid"),
-        ondelete="CASCADE",
     )

@@ -7,6 +7,7 @@ from alembic import op
 from sqlalchemy import exc
 
 from anaphora.errors import StoreError
+from anaphora.storage.migrations.parts import of_one_tenant, on_server
 from anaphora.storage.types import Halfvec
 
 revision = "0003"
@@ -14,13 +15,6 @@ down_revision = "0002"
 branch_labels = None
 depends_on = None
 
-#: a transaction sees and writes the rows of the tenant that it named, whatever its statements say
-_OF_ONE_TENANT = (
-    "ALTER TABLE message_vectors ENABLE ROW LEVEL SECURITY",
-    "ALTER TABLE message_vectors FORCE ROW LEVEL SECURITY",
-    "CREATE POLICY tenant ON message_vectors USING (tenant_id = current_setting('anaphora.tenant', true))",
-    "CREATE POLICY examined ON message_vectors FOR SELECT USING (current_setting('anaphora.scope', true) = 'all')",
-)
 _VERSION = sa.text("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
 #: the first that goes on looking when what it found belongs to others
 _OLDEST = (0, 8)
@@ -28,8 +22,7 @@ _MISSING = "the extension pgvector is missing: install it, and let a superuser r
 
 
 def upgrade() -> None:
-    on_server = op.get_bind().dialect.name == "postgresql"
-    if on_server:
+    if on_server():
         _extension()
     op.create_table(
         "message_vectors",
@@ -53,9 +46,8 @@ def upgrade() -> None:
     op.create_index(
         op.f("ix_message_vectors_tenant_id_space_user_id"), "message_vectors", ["tenant_id", "space", "user_id"]
     )
-    if on_server:
-        for rule in _OF_ONE_TENANT:
-            op.execute(rule)
+    if on_server():
+        of_one_tenant("message_vectors")
 
 
 def _extension() -> None:
