@@ -11,7 +11,7 @@ from tests.rules.facts.said import candidate, message, talk
 
 from anaphora.rules.facts.gate import Outcome, judge
 from anaphora.rules.facts.spoken import facts_said
-from anaphora.rules.facts.stems import plain
+from anaphora.rules.language.stems import plain
 
 PIECES = (
     "I my not never if used to live in Lisbon , . ? ! \" ' > : said brother who and but Anna 12 love 我 不 é ``` <a> "

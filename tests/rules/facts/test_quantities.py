@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from anaphora.rules.facts.numerals import numbers, readings
-from anaphora.rules.facts.quantities import currencies, hours, lengths_of_lists, measured, periods, relative_dates
+from anaphora.rules.language.numerals import numbers, readings
+from anaphora.rules.language.quantities import (
+    currencies,
+    hours,
+    lengths_of_lists,
+    measured,
+    periods,
+    relative_dates,
+)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.rules.facts.stems import stem
-from anaphora.rules.facts.words import MAX_TERMS, content_key, core, is_negative, names, numbers, terms
+from anaphora.rules.language.stems import stem
+from anaphora.rules.language.words import MAX_TERMS, content_key, core, is_negative, names, numbers, terms
 
 
 @pytest.mark.parametrize(

@@ -12,16 +12,16 @@ from typing import Final
 from anaphora.domain.facts import Candidate
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message, Role, Trust
-from anaphora.rules.facts import contents, voice
-from anaphora.rules.facts.clauses import parse, quoted_sentences
-from anaphora.rules.facts.counts import corrects
-from anaphora.rules.facts.markers import Mood
-from anaphora.rules.facts.quoting import places, verbatim
-from anaphora.rules.facts.said import Said, Who
-from anaphora.rules.facts.stems import plain, stem
-from anaphora.rules.facts.support import first_person, weigh
-from anaphora.rules.facts.weighed import Source, Weighed
-from anaphora.rules.facts.words import content_key, core, numbers
+from anaphora.rules.facts.judging import contents, voice
+from anaphora.rules.facts.judging.clauses import parse, quoted_sentences
+from anaphora.rules.facts.judging.counts import corrects
+from anaphora.rules.facts.judging.quoting import places, verbatim
+from anaphora.rules.facts.judging.support import first_person, weigh
+from anaphora.rules.facts.judging.weighed import Source, Weighed
+from anaphora.rules.language.markers import Mood
+from anaphora.rules.language.said import Said, Who
+from anaphora.rules.language.stems import plain, stem
+from anaphora.rules.language.words import content_key, core, numbers
 
 #: whose own words are believed
 _BELIEVED: Final = (Trust.OWNER_SAID, Trust.OWNER_CONFIRMED)
@@ -42,7 +42,9 @@ _YES: Final = re.compile(
     re.IGNORECASE,
 )
 _NO: Final = re.compile(
-    r"^\W*(?:no|nope|nah|not (?:really|anymore|any more|yet)|never|nein|non|não)\b|^\W*(?:不|没有)", re.IGNORECASE
+    r"^\W*(?:(?:sadly|unfortunately|actually|honestly|haha|well|oh|um|alas|sorry|luckily|afraid)\W+)*"
+    r"(?:no|nope|nah|not (?!only|just|to mention)|never|nein|non|não)\b|^\W*(?:不|没有)",
+    re.IGNORECASE,
 )
 
 
@@ -249,7 +251,7 @@ def _check_near(case: _Case, weighed: Weighed) -> None:
     """The message itself must say some of it, or say yes to the question before it."""
     if weighed.near or not weighed.total:
         return
-    if _YES.match(case.text[case.start :]) or _YES.match(case.text):
+    if any(answer.match(text) for answer in (_YES, _NO) for text in (case.text[case.start :], case.text)):
         return
     raise _Refused("the quote does not say it", Outcome.REVIEW)
 
@@ -289,14 +291,20 @@ def _asked(case: _Case, item: Message) -> Iterator[Source]:
     if "?" not in text and "？" not in text and not yes:
         return
     words = _chosen(parse(text), {word.stem for word in parse(case.text)})
+    if not yes:
+        # what was only said beside the question is not answered
+        put = {word.sentence for word in words if word.mood is Mood.QUESTION}
+        words = [word for word in words if word.sentence in put] or words
     if not yes and numbers(case.text[:_WINDOW]):
         # the number of the answer counts, not the one of the question
         words = [word for word in words if not numbers(word.low)]
         text = " ".join(word.low for word in words)
+    denying = any(word.negative for word in parse(case.text[:_WINDOW]))
     for word in words:
         if word.mood in {Mood.QUESTION, Mood.CONDITION, Mood.MAYBE, Mood.WISH}:
             word.mood = Mood.FACT
         word.negative = word.negative != no
+        word.denied |= denying
         word.whom = frozenset()
         word.who = Who.OPEN
     yield Source(words, text, 3, item.seq)

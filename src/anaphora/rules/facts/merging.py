@@ -8,10 +8,10 @@ from typing import Final
 from uuid import UUID
 
 from anaphora.domain.facts import Fact, FactState
-from anaphora.rules.facts.clauses import parse
+from anaphora.rules.facts.judging.clauses import parse
 from anaphora.rules.facts.slots import Slot, slot, whose
-from anaphora.rules.facts.stems import plain
-from anaphora.rules.facts.words import content_key, core, is_negative, names, numbers
+from anaphora.rules.language.stems import plain
+from anaphora.rules.language.words import content_key, core, is_negative, names, numbers
 
 #: near duplicates: the share of their telling words that both have
 _ALIKE: Final = 0.8

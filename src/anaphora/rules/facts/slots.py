@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from anaphora.rules.facts.stems import plain, split, stem
-from anaphora.rules.facts.words import numbers, terms
+from anaphora.rules.language.stems import plain, split, stem
+from anaphora.rules.language.words import numbers, terms
 
 _WHO: Final = re.compile(r"^(?:the )?(?:user|speaker|owner)(?:'s)?\s+", re.IGNORECASE)
 _THEIRS: Final = re.compile(r"^(?:(?:his|her|their|my) )", re.IGNORECASE)

@@ -13,7 +13,7 @@ from typing import Final
 from anaphora.domain.facts import MAX_CONTENT, Candidate
 from anaphora.domain.messages import Message, Role
 from anaphora.rules.facts.gate import Outcome, judge
-from anaphora.rules.facts.stems import plain, split
+from anaphora.rules.language.stems import plain, split
 
 #: characters of a message that are read: what is longer is hardly said by hand
 _LONGEST: Final = 8_000

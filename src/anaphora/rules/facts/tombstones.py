@@ -7,7 +7,7 @@ import hmac
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from anaphora.rules.facts.words import core, is_negative, numbers
+from anaphora.rules.language.words import core, is_negative, numbers
 
 #: of two statements with so many words in common the second says what the first said
 _ALIKE: Final = 0.7

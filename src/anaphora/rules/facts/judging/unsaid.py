@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from anaphora.rules.facts.lexicon import FREE, VERBS, stems, supported
-from anaphora.rules.facts.numerals import numbers
-from anaphora.rules.facts.said import Said
-from anaphora.rules.facts.stems import split
-from anaphora.rules.facts.weighed import Source, Weighed
-from anaphora.rules.facts.words import FRAME, STOP
+from anaphora.rules.facts.judging.weighed import Source, Weighed
+from anaphora.rules.language.lexicon import FREE, VERBS, alike, stems, supported
+from anaphora.rules.language.numerals import numbers
+from anaphora.rules.language.said import Said
+from anaphora.rules.language.stems import split
+from anaphora.rules.language.words import FRAME, STOP
 
 #: how much of a statement must have been said
 _ENOUGH: Final = 0.25
@@ -34,7 +34,9 @@ _GRAVE: Final = stems(
     "divorced divorce widow widower died dead death funeral fired unemployed homeless asylum gay lesbian bisexual "
     "transgender autistic autism adhd bipolar schizophrenia anorexia epilepsy hiv aids dementia insured insurance "
     "millionaire wealthy muslim christian jewish hindu catholic atheist socialist conservative liberal republican "
-    "democrat vegan vegetarian allergic allergy cheated affair infertile"
+    "democrat vegan vegetarian allergic allergy cheated affair infertile "
+    "furious angry anger upset sad jealous ashamed devastated heartbroken disappointed resent hate lonely bitter "
+    "proud guilty regret embarrassed humiliated thrilled delighted"
 )
 #: who does a thing is called so
 _ANYBODY: Final = stems(
@@ -54,10 +56,12 @@ def says_more(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -
     """Whether a statement tells what was not said, beyond a rewording."""
     hard = frozenset(found.missing) - found.vague
     if not hard:
-        return found.share < _ENOUGH
+        return found.share < _ENOUGH or any(_is_guessed(reason, sources) for reason in _reasons(mine))
     everything = found.total + found.anchors
     spare = min(_MOST_UNSAID, _left_over(mine, sources)) if everything > 1 else 0
     if len(hard) > spare or found.share < _ENOUGH:
+        return True
+    if any(_is_guessed(reason, sources) for reason in _reasons(mine)):
         return True
     if hard & _GRAVE or any(_is_added(phrase, hard) for phrase in _phrases(mine)):
         return True
@@ -75,7 +79,7 @@ def _left_over(mine: Sequence[Said], sources: Sequence[Source]) -> int:
     left = {
         word.stem
         for source in sources
-        if source.rank == 0
+        if source.rank in {0, 3}
         for word in source.words
         if word.low not in STOP and not any(supported(other, (word.stem,)) for other in used)
     }
@@ -94,6 +98,30 @@ def _phrases(mine: Sequence[Said]) -> Iterator[list[Said]]:
             phrase.append(word)
     if phrase:
         yield phrase
+
+
+#: after them stands why, or what for
+_WHY: Final = re.compile(
+    r"\b(?:because(?: of)?|due to|owing to|in order to|so that|so as to|in hopes? of"
+    r"|with the aim of|to avoid|as a result of)\b"
+)
+
+
+def _reasons(mine: Sequence[Said]) -> Iterator[list[Said]]:
+    """What a statement gives as a reason or a purpose."""
+    text = " ".join(word.low for word in mine)
+    match = _WHY.search(text)
+    if match:
+        before = len(text[: match.end()].split())
+        yield list(mine[before:])
+
+
+def _is_guessed(reason: Sequence[Said], sources: Sequence[Source]) -> bool:
+    """Whether hardly a word of a reason was said."""
+    telling = [word for word in reason if word.low not in STOP and word.stem not in FRAME and not numbers(word.low)]
+    said = [word for source in sources for word in source.words]
+    literal = [word for word in telling if any(alike(word.stem, other.stem) for other in said)]
+    return bool(telling) and not literal and not any(numbers(word.low) for word in reason)
 
 
 def _is_added(phrase: Sequence[Said], hard: frozenset[str]) -> bool:

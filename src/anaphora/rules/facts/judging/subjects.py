@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import Final
 
-from anaphora.rules.facts.lexicon import (
+from anaphora.rules.language.lexicon import (
     FIRST,
+    FREE,
     GENERIC,
     IMPERSONAL,
+    MEANS,
     PERSONS,
     POSSESSIVES,
+    SOFT,
     THEIRS,
     THIRD,
     VERBS,
     YOU,
+    stems,
 )
-from anaphora.rules.facts.numerals import MONTHS, WEEKDAYS
-from anaphora.rules.facts.said import Who
-from anaphora.rules.facts.stems import stem
-from anaphora.rules.facts.words import STOP
+from anaphora.rules.language.numerals import MONTHS, WEEKDAYS
+from anaphora.rules.language.said import Who
+from anaphora.rules.language.stems import inflected, split, stem
+from anaphora.rules.language.words import STOP
 
 #: a word as written, and where it stands
 Token = tuple[str, int, int]
@@ -74,15 +78,51 @@ def _opened(tokens: list[Token], at: int, low: str) -> Subject | None:
 def _described(tokens: list[Token], at: int, low: str) -> Subject | None:
     """A subject of several words: "my best friend", "their car", "Tom"."""
     if low in POSSESSIVES or low in _ARTICLES:
-        persons = _persons(tokens, at + 1)
+        persons = _persons(tokens, at + 1) or _doer(tokens, at + 1)
         if persons:
             return Who.OTHERS, persons
         return (Who.SPEAKER if low in POSSESSIVES else Who.OPEN), _NOBODY
     if low in THEIRS:
-        return (Who.YOU, _NOBODY) if low == "your" else (Who.THEY, _persons(tokens, at + 1))
-    if stem(low) in PERSONS and len(tokens) > at + 1:
+        persons = _persons(tokens, at + 1)
+        return (Who.YOU, _NOBODY) if low == "your" else (Who.OTHERS if persons else Who.THEY, persons)
+    if stem(low) in PERSONS and len(tokens) > at + 1 and not _compound(tokens, at):
         return Who.OTHERS, _persons(tokens, at)
     return _named(tokens, at)
+
+
+#: they end like one who does a thing, and are none
+_NOT_DOERS: Final = stems(
+    "computer printer charger heater router cooker mixer freezer scooter trailer letter dinner summer winter number "
+    "order paper water weather shoulder finger liver bladder career newsletter transfer folder server toaster jumper "
+    "sweater laser monitor motor tractor mirror error floor door color flavor favor honor tumor river offer power "
+    "tower flower shower corner center counter quarter member answer butter pepper leather feather chapter other "
+    "another former latter later over under after never ever either whether rather better proper super per"
+)
+
+
+def _doer(tokens: list[Token], at: int) -> frozenset[str]:
+    """Who does a thing, and acts: "our drummer moved"."""
+    for place in range(at, min(at + 3, len(tokens) - 1)):
+        low, following = tokens[place][0].casefold(), tokens[place + 1][0].casefold()
+        if low in STOP or _apart(tokens, place + 1):
+            break
+        acts = following in _FINITE or (inflected(following) and stem(following) in VERBS)
+        if acts and len(low) > 5 and low.endswith(("er", "or", "ist", "ian")) and stem(low) not in _NOT_DOERS:
+            return frozenset([stem(low)])
+    return _NOBODY
+
+
+def _compound(tokens: list[Token], at: int) -> bool:
+    """Whether a person only tells what sort of thing is meant: "student loan"."""
+    return tokens[at + 1][0].casefold() in _OF_PERSONS
+
+
+_OF_PERSONS: Final = frozenset(
+    split(
+        "loan loans visa appointment food fight visit debt card discount shower house shop school insurance union "
+        "council fees life night seat gate park bed dinner day club"
+    )
+)
 
 
 def _persons(tokens: list[Token], at: int) -> frozenset[str]:
@@ -118,6 +158,8 @@ def _antecedent(tokens: list[Token], at: int) -> Subject | None:
     return None
 
 
+#: with a capital because they begin a sentence: "Budget is 120 euros"
+_THINGS: Final = frozenset(MEANS) | SOFT | FREE
 _FINITE: Final = frozenset(
     [
         "is",
@@ -139,6 +181,21 @@ _FINITE: Final = frozenset(
         "still",
         "really",
         "and's",
+        "must",
+        "should",
+        "may",
+        "might",
+        "cannot",
+        "won't",
+        "can't",
+        "doesn't",
+        "didn't",
+        "isn't",
+        "wasn't",
+        "hasn't",
+        "hadn't",
+        "wouldn't",
+        "couldn't",
     ]
 )
 
@@ -153,8 +210,8 @@ def _named(tokens: list[Token], at: int) -> Subject | None:
             break
         names.append(stem(bare))
         if low.endswith("'s"):
-            return Who.OTHERS, frozenset(names)
-    if not names or (names[0] in VERBS and len(names) == 1):
+            return _whose(tokens, at + len(names), frozenset(names))
+    if not names or (len(names) == 1 and (names[0] in VERBS or (at == 0 and names[0] in _THINGS))):
         return _third_person(tokens, at)
     after = at + len(names)
     if after + 1 < len(tokens) and tokens[after][0].casefold().endswith("ly"):
@@ -164,8 +221,21 @@ def _named(tokens: list[Token], at: int) -> Subject | None:
         return Who.OPEN, frozenset()
     if at == 0 and following in {"that's", "who's", "my", "who", "the", "our"} and _apart(tokens, at + len(names)):
         return Who.OTHERS, frozenset(names) | _persons(tokens, at + len(names) + 1)
-    verb = following in _FINITE or (following.endswith(("s", "ed")) and stem(following) in VERBS)
-    return (Who.OTHERS, frozenset(names)) if verb else None
+    verb = following in _FINITE or (
+        (following.endswith("s") or inflected(following))
+        and stem(following) in VERBS
+        and following not in {"cut", "put"}
+    )
+    close = after < len(tokens) and tokens[after][1] - tokens[after - 1][2] == 1
+    return (Who.OTHERS, frozenset(names)) if verb and close else None
+
+
+def _whose(tokens: list[Token], at: int, names: frozenset[str]) -> Subject | None:
+    """Of whom "Paulo's ..." speaks: of his girlfriend, if she comes next; of nobody, if a comma does."""
+    if at >= len(tokens) or _apart(tokens, at):
+        return None
+    persons = _persons(tokens, at) if stem(tokens[at][0].casefold()) in PERSONS else frozenset()
+    return Who.OTHERS, persons or names
 
 
 def _apart(tokens: list[Token], at: int) -> bool:

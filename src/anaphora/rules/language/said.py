@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from anaphora.rules.facts.markers import Mood
+from anaphora.rules.language.markers import Mood
 
 
 class Who(IntEnum):
@@ -41,8 +41,12 @@ class Said:
     whom: frozenset[str] = frozenset()
     #: denied or disfavoured
     negative: bool = False
+    #: a word of its clause is denied, before it or after it
+    denied: bool = False
     #: only set against what is preferred
     compared: bool = False
+    #: it was not so then; it may be now: "before that we had none"
+    lacked: bool = False
     #: it was so, and is no more
     over: bool = False
     #: what is spoken of is there no more: sold, left, dropped

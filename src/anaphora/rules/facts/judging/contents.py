@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from anaphora.rules.facts.stems import plain
+from anaphora.rules.language.stems import plain
 
 _TALK: Final = re.compile(
     r"^\W*(?:(?:the )?(?:user|speaker|human|person|customer|client)|i|he|she|they)?,? *(?:has |have |had |just |is"
@@ -22,7 +22,8 @@ _TALK: Final = re.compile(
     r"|nothing (?:more|else) to|acknowledge[sd]?|agreed with the assistant"
     r"|confirmed that the assistant|apologi[sz]e[sd]?|laugh(?:s|ed)|sent a message|is using (?:the )?(?:chat"
     r"|assistant)|responded|replied|is (?:done|finished) for (?:today|now)"
-    r"|ended the|end(?:s|ing) the (?:chat|conversation)|shared (?:a|an|the) (?:link|text|article|document|file"
+    r"|end(?:ed|s|ing) the (?:chat|conversation|session|discussion)"
+    r"|shared (?:a|an|the) (?:link|text|article|document|file"
     r"|mail|email)|pasted|uploaded)\b",
     re.IGNORECASE,
 )
@@ -39,7 +40,8 @@ _MOMENT: Final = re.compile(
     r"|currently)?\s?\b(?:a (?:bit|little) |very |quite |so )?"
     r"(?:tired|hungry|thirsty|sleepy|bored|busy|cold|hot|back|here|online|away|typing|waiting|at the door|on the"
     r" phone|afk|ready|late|in a hurry|stuck|confused"
-    r"|curious|müde|fatigué|cansado)\b(?:\.|$| (?:right now|at the moment|today|now|and)\b)|\bright now\b|\bat the"
+    r"|curious|müde|fatigué|cansado)\b(?:\.|$| (?:right now|at the moment|today|now|and)\b)"
+    r"|\b(?:today|tonight|this (?:morning|afternoon|evening)|right now)\b|\bat the"
     r" moment\b|\b(?:raining|snowing|sunny|windy|cloudy) where\b"
     r"|\b(?:thankful|grateful|satisfied|pleased|happy|glad) (?:for|with|about) (?:the|this|my|that) (?:help|answer"
     r"|response|advice|assistant|result|reply|explanation)"

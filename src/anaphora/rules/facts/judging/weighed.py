@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from anaphora.rules.facts.said import Said
+from anaphora.rules.language.markers import Mood
+from anaphora.rules.language.said import Said
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,22 @@ class View:
     conditional: bool
     #: it gives a name to something
     named: bool
+    #: it tells of something in the past
+    past: bool
+    #: something in it is denied
+    negative: bool
+    #: it tells of a change: "from", "instead of"
+    changes: bool
+    #: it tells that something is not done, not there or given up: "declined", "without"
+    denies: bool
+    #: for a name or a role, the others by which the same person was called
+    aliases: Mapping[str, frozenset[str]]
+    #: stems of what it says there is none of
+    none: frozenset[str]
+    #: stems of what it only is about: "an evening about fostering"
+    about: frozenset[str]
+    #: how far the statement as a whole is meant as a fact
+    mood: Mood
     #: it tells what somebody does not bear
     averse: bool
     #: it tells what somebody does not like

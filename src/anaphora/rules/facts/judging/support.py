@@ -6,11 +6,25 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from anaphora.rules.facts.bindings import check_bindings, check_names, check_pairs
-from anaphora.rules.facts.claims import DISLIKES, LIKES, check_acts, check_identity, check_likes, check_strength
-from anaphora.rules.facts.clauses import parse
-from anaphora.rules.facts.counts import check_corrected, check_numbers, check_units, find_numbers, is_counter
-from anaphora.rules.facts.lexicon import (
+from anaphora.rules.facts.judging.bindings import check_bindings, check_names, check_pairs
+from anaphora.rules.facts.judging.claims import (
+    check_acts,
+    check_identity,
+    check_likes,
+    check_present,
+    check_strength,
+)
+from anaphora.rules.facts.judging.clauses import parse
+from anaphora.rules.facts.judging.counts import check_corrected, check_numbers, check_units, find_numbers, is_counter
+from anaphora.rules.facts.judging.opposites import check_opposites
+from anaphora.rules.facts.judging.replaced import check_replaced
+from anaphora.rules.facts.judging.roles import check_roles
+from anaphora.rules.facts.judging.senses import OTHERS, TURNED, against
+from anaphora.rules.facts.judging.swapped import check_swapped
+from anaphora.rules.facts.judging.unsaid import says_more
+from anaphora.rules.facts.judging.viewing import view_of
+from anaphora.rules.facts.judging.weighed import Source, View, Weighed
+from anaphora.rules.language.lexicon import (
     FIRST,
     FREE,
     GENERIC_NAMES,
@@ -23,16 +37,12 @@ from anaphora.rules.facts.lexicon import (
     stems,
     supported,
 )
-from anaphora.rules.facts.markers import Mood
-from anaphora.rules.facts.numerals import numbers
-from anaphora.rules.facts.said import Said, Who
-from anaphora.rules.facts.senses import ILL, TURNED, against
-from anaphora.rules.facts.stems import UNSPACED, stem
-from anaphora.rules.facts.unsaid import says_more
-from anaphora.rules.facts.weighed import Source, View, Weighed
-from anaphora.rules.facts.words import FRAME, STOP, names
+from anaphora.rules.language.markers import Mood
+from anaphora.rules.language.numerals import numbers
+from anaphora.rules.language.said import Said, Who
+from anaphora.rules.language.stems import UNSPACED, split
+from anaphora.rules.language.words import FRAME, STOP, names
 
-_CONDITIONS: Final = frozenset(["if", "when", "whenever", "unless", "otherwise", "should"])
 _OWN: Final = frozenset(["me", "us", "mine", "ours", "myself", "im", "ive"])
 #: small words that matter when they are denied
 _TURNABLE: Final = stems("like love enjoy want work live smoke drink eat can use")
@@ -74,7 +84,7 @@ def _about_somebody(mine: Sequence[Said], sources: Sequence[Source], free: froze
     return told or any(
         word.who is Who.SPEAKER or word.low in POSSESSIVES or word.low in _OWN
         for source in sources
-        if source.rank == 0
+        if source.rank < 2
         for word in source.words
     )
 
@@ -85,6 +95,19 @@ def _named(content: str, mine: Sequence[Said]) -> frozenset[str]:
     if mine and mine[0].stem not in mine[0].whom:
         found -= {mine[0].low}
     return found
+
+
+def _with_known_people(mine: list[Said], sources: Sequence[Source]) -> list[Said]:
+    """The words of a statement; a capital at its beginning makes nobody of "Physio" in "Physio is on Monday"."""
+    known = {word.stem for source in sources for word in source.words if word.capital} | PERSONS
+    opening = mine[0].whom if mine and mine[0].opens else frozenset()
+    if opening and not any(supported(name, known) or name.endswith("'s") for name in opening):
+        said = {word.stem for source in sources for word in source.words}
+        if any(supported(name, said) for name in opening):
+            for word in mine:
+                if word.whom == opening:
+                    word.who, word.whom = Who.OPEN, frozenset()
+    return mine
 
 
 def _me(match: re.Match[str]) -> str:
@@ -104,46 +127,42 @@ def weigh(content: str, sources: Sequence[Source], *, free: frozenset[str], inst
 
     """
     found = Weighed()
-    mine = parse(content)
+    mine = _with_known_people(parse(content), sources)
     persons = frozenset(word.stem for word in mine if word.stem in PERSONS)
     named = _named(content, mine) - free
-    acting = frozenset(stem for source in sources for word in source.words for stem in word.whom)
-    people = persons | (frozenset(stem(name) for name in named) & acting)
     counted = numbers(content)
-    view = View(
-        disfavours=any(word.stem in DISLIKES or (word.negative and word.stem in LIKES) for word in mine),
-        people=people,
-        free=free,
-        topics=frozenset(word.stem for word in mine),
-        dated=bool(counted),
-        instruction=instruction,
-        conditional=any(word.low in _CONDITIONS for word in mine),
-        named=any(word.low in {"named", "called"} for word in mine) and bool(named),
-        averse=any(word.stem in ILL and not word.negative for word in mine),
-    )
+    view = view_of(mine, sources, named=named, dated=bool(counted), free=free, instruction=instruction)
     telling = _telling(mine, free)
     bare = not counted and not named and all(_needless(word) for word in telling)
     for word in telling:
         _find(word, sources, view, found, bare=bare)
-    check_identity(mine, sources, found)
-    check_acts(mine, sources, found)
-    check_strength(mine, sources, found)
+    for claim in (check_identity, check_acts, check_strength, check_present):
+        claim(mine, sources, found)
     find_numbers(mine, sources, view, found)
     found.anchors = len(counted) + len(named)
     check_numbers(content, sources, found)
     check_units(mine, sources, content, found)
     check_names(named, sources, found)
     check_pairs(mine, named, sources, found)
+    for kept in (check_swapped, check_roles, check_opposites):
+        kept(mine, sources, found)
     check_corrected(content, sources, found)
-    check_bindings(mine, named, counted, sources, found)
+    check_replaced(content, sources, found)
+    check_bindings(mine, named, sources, found)
     for person in (persons & KIN) - _ages(mine):
         if not any(supported(person, (word.stem for word in source.words)) for source in sources):
             found.added.append("a person that nobody spoke of")
     check_likes(mine, sources, found)
+    if not _is_tied(telling, sources, view):
+        found.conflicts.append(OTHERS)
     if not instruction and not _about_somebody(mine, sources, free):
         found.added.append("about nobody")
     found.more = says_more(mine, sources, found)
     return found
+
+
+#: beside a "no" or a verb they tell nothing by themselves
+_SMALL: Final = frozenset(split("longer anymore yet either anyway nicht kein keine keinen keinem keiner gar"))
 
 
 def _telling(mine: Sequence[Said], free: frozenset[str]) -> list[Said]:
@@ -154,7 +173,7 @@ def _telling(mine: Sequence[Said], free: frozenset[str]) -> list[Said]:
             word.low in STOP
             or (len(word.low) == 1 and word.low.isascii())
             or is_counter(mine, at)
-            or word.low in {"longer", "anymore"}
+            or word.low in _SMALL
             or word.stem in free
             or word.low in free
             or word.stem in seen
@@ -165,6 +184,28 @@ def _telling(mine: Sequence[Said], free: frozenset[str]) -> list[Said]:
         seen.add(word.stem)
         out.append(word)
     return out or [word for word in mine if numbers(word.low) & {"am", "pm"}]
+
+
+def _is_tied(telling: Sequence[Said], sources: Sequence[Source], view: View) -> bool:
+    """Whether something that is told of another person was said in a sentence that speaks of them."""
+    third = [word for word in telling if word.who is Who.OTHERS and word.stem not in word.whom | PERSONS]
+    whom = frozenset[str]().union(*(word.whom for word in third))
+    if not third or view.instruction or whom <= view.free:
+        return True
+    whom = whom.union(*(view.aliases.get(name, frozenset()) for name in whom))
+    hits = 0
+    for source in sources:
+        spoken = {
+            word.sentence
+            for word in source.words
+            if any(supported(name, (word.stem,)) for name in whom) or word.who is Who.THEY
+        }
+        for word in source.words:
+            if any(supported(mine.stem, (word.stem,)) for mine in third):
+                hits += 1
+                if source.rank == 3 or word.sentence in spoken or word.whom & whom:
+                    return True
+    return hits == 0
 
 
 def _needless(word: Said) -> bool:
@@ -200,13 +241,17 @@ def _find(word: Said, sources: Sequence[Source], view: View, found: Weighed, *, 
         fit = [hit for hit, reason in zip(hits, reasons, strict=True) if reason is None] or inverse
         if fit:
             found.used.add(fit[0][0].seq)
-            if not needless and rank < 2:
+            if (not needless or word.stem in GENERIC_NAMES) and rank < 2:
                 found.near += 1
         elif not needless or (word.stem in _TURNABLE and reasons[0] == TURNED and rank == 0):
-            found.conflicts.append(next(reason for reason in reasons if reason))
+            reason = next(reason for reason in reasons if reason)
+            if rank in {1, 2} and (reason != OTHERS or (found.near > 1 and not word.capital)):
+                # said elsewhere, of something else: it neither says it nor denies it
+                continue
+            found.conflicts.append(reason)
         return
     if not needless:
-        if any(_rival(word, source.words) for source in sources if source.rank < 2):
+        if any(_rival(word, source.words, source.quoted.casefold()) for source in sources if source.quoted):
             found.conflicts.append("another of its kind was said")
         found.missing.append(word.stem)
         if UNSPACED.search(word.low) or word.stem in SOFT or word.low.endswith("ly"):
@@ -218,9 +263,9 @@ def _only_asked(other: Said) -> bool:
     return other.mood is Mood.QUESTION and not other.owned
 
 
-def _rival(word: Said, spoken: Sequence[Said]) -> bool:
+def _rival(word: Said, spoken: Sequence[Said], quoted: str) -> bool:
     groups = [group for group in RIVALS if word.stem in group]
-    return any(other.stem in group for group in groups for other in spoken)
+    return any(other.stem in group and other.low in quoted for group in groups for other in spoken)
 
 
 #: they are in every statement

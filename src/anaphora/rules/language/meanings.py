@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from anaphora.rules.facts.stems import stem
+from anaphora.rules.language.stems import stem
 
 #: a word of a statement, and words of a source that say it
 _BY_TOPIC: Final = """

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from anaphora.rules.facts.numerals import numbers, readings
-from anaphora.rules.facts.quantities import (
+from anaphora.rules.facts.judging.senses import OTHERS, TURNED, WISHED, meant, same_person
+from anaphora.rules.facts.judging.weighed import Source, View, Weighed
+from anaphora.rules.language.numerals import numbers, readings
+from anaphora.rules.language.quantities import (
     COUNTERS,
     counted_days,
     currencies,
@@ -18,10 +20,8 @@ from anaphora.rules.facts.quantities import (
     relative_dates,
     without_ordinals,
 )
-from anaphora.rules.facts.said import Said
-from anaphora.rules.facts.senses import OTHERS, TURNED, WISHED, meant, same_person
-from anaphora.rules.facts.stems import stem
-from anaphora.rules.facts.weighed import Source, View, Weighed
+from anaphora.rules.language.said import Said
+from anaphora.rules.language.stems import stem
 
 UNSAID: Final = "a number or date that was not said"
 #: what is measured in, beside what `COUNTERS` convert into each other; a number keeps its unit
@@ -44,6 +44,7 @@ _UNITS: Final = tuple(
         "second sec",
         "day",
         "week",
+        "weekend",
         "fortnight",
         "month",
         "year yr",
@@ -54,15 +55,28 @@ _UNITS: Final = tuple(
         "times",
         "celsius",
         "fahrenheit",
+        "kw kilowatt",
+        "kwh",
+        "watt w",
+        "gb gigabyte",
+        "mb megabyte",
+        "tb terabyte",
+        "ms millisecond",
+        "kcal calorie",
+        "mph",
+        "acre",
+        "hectare ha",
     )
 )
-_EVERY: Final = re.compile(r"\bevery (\w+) \w+s\b")
+_EVERY: Final = re.compile(r"\bevery (\w+) \w+\b")
+_SO_OFTEN: Final = re.compile(r"\b(twice|\w+ times) (?:a|per|each|every) (?:week|month|year)\b")
+_PER: Final = re.compile(r"\b(?:per|each) ([a-z]+)")
 _YEARS: Final = next(group for group in _UNITS if "year" in group)
 _ONE: Final = re.compile(r"\b(?:one|an?|first|single|only|once|1)\b", re.IGNORECASE)
 _TWO: Final = re.compile(r"\b(?:both|twins?|couple|pair|twice|we two|each other)\b", re.IGNORECASE)
 _HABIT: Final = re.compile(
     r"\b(?:every|each|always|usually|often|never|mostly|per|daily|weekly|monthly|nightly|yearly|annual\w*|regular\w*"
-    r"|times?"
+    r"|times"
     r"|once|twice|\w+days|mornings|evenings|nights|weekends|days|whenever|all (?:week|year|day|night))\b|\d ?x\b|/"
     r"|day\b"
     r"|\b(?:jede\w*|täglich|immer|toujours|chaque|tous|todos|cada|siempre|sempre|ogni|tutti)\b|每|毎|天|of (?:the|each"
@@ -91,29 +105,39 @@ def check_numbers(content: str, sources: Sequence[Source], found: Weighed) -> No
     counted = readings(content)
     texts = [source.text for source in sources]
     said = frozenset[str]().union(*map(_all, texts), *map(_implied, texts))
+    # "from 9 February to the 16th": the month holds for both
+    pieces = said | {part for number in said for part in number.split(" ")}
     amounts = {key for text in texts for key in measured(text)}
     converted = frozenset[str]().union(*(written for key, written in measured(content).items() if key in amounts))
     if periods(content) & frozenset[int]().union(*map(periods, texts)):
         # "every two weeks" is "every other week"
         converted |= frozenset[str]().union(*map(numbers, _EVERY.findall(content.casefold())))
+        converted |= frozenset[str]().union(*map(numbers, _SO_OFTEN.findall(content.casefold())))
+    quoted = next((source.quoted for source in sources if source.quoted), "")
+    inside = _all(quoted)
     for atom in counted:
         if atom & said or atom & converted or atom & {"am", "pm"}:
             continue
         parts = [part for reading in atom for part in reading.split(" ")]
-        if len(parts) > 1 and set(parts) <= said:
+        if len(parts) > 1 and set(parts) <= pieces:
             continue
-        if any(_is_listed(number, content, sources) for number in atom):
+        if any(_is_listed(number, content, sources) or _is_reckoned(number, inside) for number in atom):
             continue
         found.conflicts.append(UNSAID)
     halves = {half for half in ("am", "pm") if frozenset([half]) in counted}
     if "am" in halves and "pm" in said and "am" not in said:
         found.conflicts.append(UNSAID)
-    quoted = next((source.quoted for source in sources if source.quoted), "")
     spoken = hours(quoted)
     if any(hour in spoken and not halves & spoken[hour] for hour, halves in hours(content).items()):
         found.conflicts.append(UNSAID)
-    inside, mine = _all(quoted), frozenset[str]().union(*counted)
-    lacking = [atom for atom in counted if not atom & inside | converted and any(map(str.isdigit, atom))]
+    mine = frozenset[str]().union(*counted)
+    lacking = [
+        atom
+        for atom in counted
+        if not atom & inside | converted
+        and any(map(str.isdigit, atom))
+        and not any(_is_reckoned(number, inside) for number in atom)
+    ]
     if lacking and any(number.isdigit() and number not in mine for number in inside) and not converted:
         found.added.append("a number beside the quote, which has another")
     cardinal = frozenset[str]().union(*(numbers(without_ordinals(text)) for text in texts))
@@ -121,7 +145,9 @@ def check_numbers(content: str, sources: Sequence[Source], found: Weighed) -> No
     if any(number in said and number not in cardinal and number not in converted for number in counts):
         found.added.append("a number that was said as a rank")
     near = frozenset[str]().union(*(_all(source.text) for source in sources if source.rank < 2))
-    found.near += sum(bool(atom & near) for atom in counted) + bool(converted)
+    found.near += bool(converted) + sum(
+        bool(atom & near) or any(part in near for reading in atom for part in reading.split(" ")) for atom in counted
+    )
     check_periods(content, sources, found)
 
 
@@ -144,6 +170,14 @@ def _implied(text: str) -> Iterator[str]:
         yield str(int(match.group(1)) - 1)
 
 
+def _is_reckoned(number: str, quoted: frozenset[str]) -> bool:
+    """Whether a number is the product of two that stand in the quote: "three sessions of 40 minutes"."""
+    values = [int(other) for other in quoted if other.isdigit() and 1 < int(other[:6]) < 10_000]
+    return number.isdigit() and any(
+        one * other == int(number) for at, one in enumerate(values) for other in values[at + 1 :]
+    )
+
+
 def _is_listed(number: str, content: str, sources: Sequence[Source]) -> bool:
     """Whether as many were listed: days for "twice a week", names for "four languages"."""
     near = [source.text for source in sources if source.rank < 2]
@@ -161,7 +195,10 @@ def check_periods(content: str, sources: Sequence[Source], found: Weighed) -> No
     theirs = frozenset[int]().union(*(periods(source.text) for source in sources if source.rank == 0))
     if mine and theirs and not mine & theirs:
         found.conflicts.append("another rhythm was said")
-    if mine and not theirs and not any(_HABIT.search(source.text) for source in sources):
+    things = {stem(thing) for thing in _PER.findall(content) if not periods(f"per {thing}")}
+    if numbers(content) and things - {word.stem for source in sources for word in source.words}:
+        found.added.append("a rhythm that nobody spoke of")
+    if mine and not theirs and not any(_HABIT.search(source.text) for source in sources if source.rank != 2):
         found.added.append("a rhythm that nobody spoke of")
     near = [source.text for source in sources if source.rank < 2]
     money = frozenset[int]().union(*map(currencies, near))
@@ -180,12 +217,12 @@ def check_units(mine: Sequence[Said], sources: Sequence[Source], content: str, f
         return
     for at, word in enumerate(mine):
         value = numbers(word.low)
-        unit = _unit(mine, at)
+        unit = unit_of(mine, at)
         if not value or (unit is None and not _is_age(mine, at)):
             continue
         unit = unit or _YEARS
         units = [
-            _unit(source.words, place)
+            unit_of(source.words, place)
             for source in sources
             for place, other in enumerate(source.words)
             if numbers(other.low) & value
@@ -200,7 +237,8 @@ def _is_age(words: Sequence[Said], at: int) -> bool:
     return at + 1 == len(words) and at > 0 and words[at - 1].low in {"is", "am", "aged", "turned", "are"}
 
 
-def _unit(words: Sequence[Said], at: int) -> frozenset[str] | None:
+def unit_of(words: Sequence[Said], at: int) -> frozenset[str] | None:
+    """The unit of the number that begins at a place, as a group of stems; none if it has none."""
     attached = re.sub(r"^[\d.,]+", "", words[at].low)
     following = [attached] if attached and attached != words[at].low else []
     following += [word.low for word in words[at + 1 : at + 2]]
@@ -211,9 +249,14 @@ def _unit(words: Sequence[Said], at: int) -> frozenset[str] | None:
     return None
 
 
+def is_unit(word: Said) -> bool:
+    """Whether a word names what is measured in: "percent", "dollars"."""
+    return any(word.stem in group for group in _UNITS)
+
+
 def is_counter(words: Sequence[Said], at: int) -> bool:
     """Whether a word only counts: "months" of "18 months", "week" of "twice a week"."""
-    if words[at].low not in COUNTERS:
+    if words[at].low not in COUNTERS and not is_unit(words[at]):
         return False
     return any(
         numbers(word.low) or word.low in {"a", "an", "one", "per", "every", "each", "half"}
@@ -223,15 +266,15 @@ def is_counter(words: Sequence[Said], at: int) -> bool:
 
 def find_numbers(mine: Sequence[Said], sources: Sequence[Source], view: View, found: Weighed) -> None:
     """A number must be said of the same person, and not only be wished."""
-    theirs = [(source, word, value) for source in sources for word, value in _valued(source.words)]
-    for word, value in _valued(mine):
+    theirs = [(source, word, value) for source in sources for _, word, value in valued(source.words)]
+    for _, word, value in valued(mine):
         reasons = [_against(word, other, source, view) for source, other, its in theirs if its & value]
         if reasons and all(reasons):
             found.conflicts.append(next(reason for reason in reasons if reason))
 
 
-def _valued(words: Sequence[Said]) -> Iterator[tuple[Said, frozenset[str]]]:
-    """Each number with the word that it begins with; "fifty six" is one."""
+def valued(words: Sequence[Said]) -> Iterator[tuple[int, Said, frozenset[str]]]:
+    """Each number with the place and the word that it begins with; "fifty six" is one."""
     at = 0
     while at < len(words):
         value = numbers(words[at].low)
@@ -241,7 +284,7 @@ def _valued(words: Sequence[Said]) -> Iterator[tuple[Said, frozenset[str]]]:
         stop = at + 1
         while stop < min(len(words), at + 6) and _continues(words, stop):
             stop += 1
-        yield words[at], numbers(" ".join(word.low for word in words[at:stop]))
+        yield at, words[at], numbers(" ".join(word.low for word in words[at:stop]))
         at = stop
 
 
@@ -251,9 +294,16 @@ def _continues(words: Sequence[Said], at: int) -> bool:
 
 
 def _against(word: Said, other: Said, source: Source, view: View) -> str | None:
-    if not word.negative and not word.over and other.negative and not other.over and not other.owned:
+    changes = view.negative or view.denies or (view.changes and (other.compared or other.negative))
+    if not changes and not word.negative and not word.over and other.negative and not other.over and not other.owned:
         return TURNED
-    if not view.instruction and not other.owned and not meant(word, other, dated=True):
+    if (
+        not view.instruction
+        and not view.denies
+        and not other.owned
+        and other.mood > view.mood
+        and not meant(word, other, dated=True)
+    ):
         return WISHED
     return None if same_person(word, other, source, view) else OTHERS
 

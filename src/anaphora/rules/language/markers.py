@@ -46,11 +46,14 @@ _AS_IT_IS: Final = _any(
     r"|(?:nearly|almost) (?:all|every\w*|always|only|never|exclusively)|nobody \w+ like|no one \w+ like|nothing beats"
     r"|nothing like|why not|not bad",
     rf"{_NT} (?:wait\b|get enough|help\b|go wrong|live without|do without|function without|believe|beat|mind"
-    rf"|miss(?:es|ed|ing)?|skip(?:s|ped|ping)?|fail(?:s|ed)? to|forgot(?:ten)? to)",
+    rf"|skip(?:s|ped|ping)?|fail(?:s|ed)? to|forgot(?:ten)? to)",
     rf"{_NT} start (?:my|the|a) (?:day|morning) without|{_NT} (?:\w+ ){{0,5}}without|{_NT} (?:be )?(?:happier|better"
     rf"|prouder"
     rf"|more)",
-    r"(?:rarely|seldom|hardly ever) (?:miss|skip)|not to mention|no matter|don't get me wrong|no kidding|no joke",
+    r"(?:no|not) (?:more|less|fewer|later|earlier) than",
+    r"never (?:\w+ ){1,3}(?:so|such)(?: an?\b| much\b| many\b)?",
+    r"(?:never|won't|wouldn't|can't|cannot|rarely|seldom|hardly ever) (?:miss(?:es|ed|ing)?|skip)"
+    r"|not to mention|no matter|don't get me wrong|no kidding|no joke",
     r"(?:\w{1,6}'m|am|is|are|\w{2,6}'re|was|get|got|getting|be) (?:so |pretty |quite |very )?used to",
     rf"would rather|{_D} rather|{_D} say|would say|{_D} never|would never|would prefer|{_D} prefer|would"
     rf" recommend",
@@ -73,6 +76,7 @@ _OVER: Final = _any(
     r"(?:scratch|forget|ignore|disregard) what i (?:said|told you) about|not true that",
     rf"no longer|{_NT} [^,.;!?]{{0,40}}\bany ?more|{_NT} [^,.;!?]{{0,40}}\bany longer|used to|stopped|quit"
     rf"|gave up|given up|(?:gone|going) (?:\w+ )?off(?! to)",
+    r"(?:stopping|quitting|ditched|ditching|cutting out|dropping|done with)(?= (?:\w+ ){0,2}\w+)",
     r"giving up|got rid of|grew out of|former|formerly|previously|back when|ex-(?!husband|wife|partner|boyfriend"
     r"|girlfriend|fianc)\w+|outgrew|until recently"
     r"|until last \w+",
@@ -124,12 +128,16 @@ _WISH: Final = _any(
     rf"|hopes?|hoping",
     r"hoped|dreams?(?= (?:of|about|is|was|job|house|home|car|trip|to))|dreaming|dreamed|someday|some day|one"
     r" day|if only",
-    r"aspires?|aspiring|bucket list|would be (?:nice|great|cool|fun|amazing)|saving (?:up )?for|trying to"
-    r"|tried to",
-    r"appl(?:ied|y|ying) (?:for|to|at|with)|interview(?:ed|ing)? (?:at|with|for)|tried \w+ing|looking (?:for|to|at)"
-    r"|shopping for|browsing|should|ought to|möchte|würde gern\w*"
+    r"aspires?|aspiring|bucket list|would be (?:nice|great|cool|fun|amazing)",
+    r"(?:goal|target|aim)s? (?:is|are|of|was|would be)|aim(?:s|ing)? (?:for|at)",
+    r"tried \w+ing|browsing|should|ought to|möchte|würde gern\w*"
     r"|hoffe|wünsch\w*|voudrais",
     r"aimerais|veux|j'espère|quisiera|quiero|me gustaría|ojalá|espero|queria|quero|gostaria|vorrei|voglio|spero",
+)
+#: what is done is a fact; what it is done for is not so yet
+_ATTEMPT: Final = (
+    r"(?:saving(?: up)?|shopping|looking) for|(?:try|tries|trying|tried|looking) to|looking at"
+    r"|appl(?:ied|y|ying|ies) (?:for|to|at|with)|interview(?:ed|ing)? (?:at|with|for)"
 )
 _PLAN: Final = _any(
     rf"will|\w+'ll|going to (?=[a-z]+)|gonna|plans?|planned|planning|intends?|intending|about to|{_NEXT}"
@@ -172,6 +180,7 @@ MARKERS: Final = re.compile(
                 ("gone", _GONE),
                 ("unreal", _UNREAL),
                 ("maybe", _MAYBE),
+                ("attempt", _ATTEMPT),
                 ("wish", _WISH),
                 ("plan", _PLAN),
                 ("condition", _CONDITION),
@@ -215,6 +224,14 @@ _STILL: Final = re.compile(r"\b(?:still|since|now|ever since|always|have|has|\w+
 _EVENT: Final = re.compile(
     r"\bborn\b|\b(?:was|were) (?:(?:this|last) (?:week|month|year|\w*day|morning|night|weekend|spring|summer|autumn"
     r"|fall|winter)\b(?!')|yesterday|today|on (?:the \d|\w+day))\b|\bit (?:was|were)\b.*\bwho\b"
+)
+
+
+#: what stands with them in a clause was so at an earlier time
+BEFORE: Final = re.compile(
+    r"\b(?:before (?:that|then)|back then|at the time|in those days|at first|initially|to begin with"
+    r"|in the beginning)\b"
+    r"|\b\w+(?:ed|nt|ew|ove|ote|ook|as|ad) [^.!?;]{0,40}\buntil (?:last|recently|(?:19|20)\d\d|i|we|he|she|they|then)\b"
 )
 
 

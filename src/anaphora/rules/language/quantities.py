@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Final
 
-from anaphora.rules.facts.numerals import WEEKDAYS, in_digits, numbers
-from anaphora.rules.facts.stems import split
+from anaphora.rules.language.numerals import WEEKDAYS, in_digits, numbers
+from anaphora.rules.language.stems import split
 
 #: of each measure, the names of a unit and how many of the smallest it is
 _UNITS: Final = (
@@ -47,7 +47,7 @@ _PATTERNS: Final = (
     (re.compile(rf"\b(a|an|one|a whole|a full) ({_NAME})\b"), (1, 2, 0)),
 )
 _SPAN: Final = re.compile(r"\b(\d{1,3}) ?(?:h|hrs?|hours?)(?: and)? ?(\d{1,2}) ?(?:m|mins?|minutes?)?\b")
-_TIMES: Final = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "quarter": 90, "year": 365, "hour": 0, "minute": -1}
+_TIMES: Final = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "quarter": 90, "year": 360, "hour": 0, "minute": -1}
 _OFTEN: Final = (
     re.compile(r"\b(?:per|each|every|/) ?(?P<every>other |second |2nd |\d{1,2} )?(?P<unit>\w+)"),
     re.compile(
@@ -57,6 +57,8 @@ _OFTEN: Final = (
     re.compile(r"\b(?P<unit>hourly|daily|nightly|weekly|fortnightly|monthly|quarterly|yearly|annually|annual|pcm)\b"),
     re.compile(rf"\b(?P<unit>{'|'.join(WEEKDAYS)})s\b"),
 )
+#: "twice a year" is every six months
+_SO_OFTEN: Final = re.compile(r"\b(?:(?P<many>\d{1,2}) times|twice) (?:a|per|each|every) (?P<unit>week|month|year)\b")
 _SAME_TIME: Final = (
     dict.fromkeys(split("night nightly daily morning evening afternoon lunchtime"), "day")
     | dict.fromkeys([*WEEKDAYS, "weekend"], "week")
@@ -107,6 +109,8 @@ def periods(text: str) -> frozenset[int]:
             every = (match.groupdict().get("every") or "1").strip()
             many = 2 if every in {"other", "second", "2nd"} else int(every)
             found.add(_TIMES[unit] * many)
+    for match in _SO_OFTEN.finditer(low):
+        found.add(_TIMES[match.group("unit")] // max(1, int(match.group("many") or "2")))
     return frozenset(found)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from anaphora.rules.facts.meanings import by_topic
-from anaphora.rules.facts.stems import split, stem
+from anaphora.rules.language.meanings import by_topic
+from anaphora.rules.language.rewordings import reworded
+from anaphora.rules.language.stems import split, stem
 
 
 def stems(written: str) -> frozenset[str]:
@@ -41,7 +42,10 @@ ROLES: Final = frozenset(
         "trainer doctor doc dentist therapist lawyer accountant student classmate teammate nurse vet patient guest "
         "passenger driver singer actor actress author character president king queen captain chef waiter owner "
         "director "
-        "colleagues bosses clients customers students patients guests caretaker plumber electrician priest mayor"
+        "colleagues bosses clients customers students patients guests caretaker plumber electrician priest mayor "
+        "gp surgeon specialist nutritionist dietitian physio physiotherapist psychologist psychiatrist consultant "
+        "advisor agent mechanic hairdresser pharmacist optician midwife nanny babysitter supervisor headteacher editor "
+        "investor contractor pastor vicar rabbi imam sergeant executor bandmate"
     )
 )
 PERSONS: Final = KIN | frozenset(stem(word) for word in ROLES)
@@ -55,7 +59,7 @@ THIRD: Final = frozenset(
         "he he's he'd he'll she she's she'd she'll they they're they've they'd they'll er sie il elle ele ela lui lei"
     )
 )
-YOU: Final = frozenset(split("you you're you've you'd you'll u ya"))
+YOU: Final = frozenset(split("you you're you've you'd you'll u"))
 GENERIC: Final = frozenset(
     split(
         "everyone everybody someone somebody people nobody anyone anybody others most folks humans experts scientists"
@@ -123,7 +127,7 @@ FREE: Final = stems(
 #: part of the name of a place, whether it is said or not
 GENERIC_NAMES: Final = stems(
     "eur usd gbp chf dr mr mrs ms sea ocean river lake mountain mountains island islands city university company "
-    "coast park street"
+    "coast park street mont mount monte cape port saint st san santa fort lago mt"
 )
 
 _SAME: Final = (
@@ -207,8 +211,9 @@ def _table() -> Mapping[str, frozenset[str]]:
     for line in _BROADER.split("|"):
         broad, _, narrow = line.partition(": ")
         found.setdefault(stem(broad), set()).update(stems(narrow))
-    for word, evidence in by_topic().items():
-        found.setdefault(word, set()).update(evidence)
+    for table in (by_topic(), reworded()):
+        for word, evidence in table.items():
+            found.setdefault(word, set()).update(evidence)
     return {word: frozenset(others) for word, others in found.items()}
 
 
@@ -338,7 +343,8 @@ def _akin(one: str, other: str) -> bool:
     """Forms of one word that no ending explains: "photograph" and "photographer", "Portugal" and "Portuguese"."""
     shorter, longer = sorted((len(one), len(other)))
     if shorter < 4 or not one[0].isalpha():
-        return False
+        # "CV" and "CVs"
+        return shorter > 1 and longer == shorter + 1 and f"{one}s" in {other, f"{other}ss"}
     common = 0
     for mine, theirs in zip(one, other, strict=False):
         if mine != theirs:

@@ -31,7 +31,8 @@ _INTRO: Final = re.compile(
     rf"|forward(?:ed|ing)?"
     rf"|fwd|copied|from|see|reads?|says?|said|wrote|writes|goes|saw|attached|quote|consider|given"
     rf"|with)\b[^\n:]{{0,60}}?"
-    rf"\b(?:{_DOCUMENT})\b[^\n:.!?]{{0,60}}|\b(?:{_TASK})\b[^\n:.!?]{{0,80}})(?::|：)(?=\s|\"|'|$)",
+    rf"\b(?:{_DOCUMENT})\b[^\n:.!?]{{0,60}}|"
+    rf"(?<!the )(?<!code )(?<!my )(?<!our )(?<!a )\b(?:{_TASK})\b[^\n:.!?]{{0,80}})(?::|：)(?=\s|\"|'|$)",
     re.IGNORECASE,
 )
 #: a request about a text, and after a blank line the text
@@ -82,6 +83,9 @@ _ROLE: Final = re.compile(
     r"|#{2,} ?\w+|-{3,}",
     re.IGNORECASE,
 )
+#: an example of one line, numbered
+_RULE: Final = re.compile(r"[-=_*]{3,}")
+_EXAMPLE: Final = re.compile(r"example \d+\s*:\s+\S", re.IGNORECASE)
 _BLOCK: Final = re.compile(
     r"\s*[-*•]\s*\[\w[\w /-]{0,30}\]|\s*(?:known facts about|found in earlier messages|what was said earlier"
     r"|facts:|memories:"
@@ -113,6 +117,14 @@ _FICTION: Final = re.compile(
     r"|for example|e\.g\.)",
     re.IGNORECASE,
 )
+#: from here on it is meant again
+_REAL: Final = re.compile(
+    r"(?<=[.!?] )(?:what'?s (?:real|true)|in real(?:ity| life)|irl|for real|the truth is|but seriously|seriously"
+    r"|real talk"
+    r"|anyway,? (?:i|my|we))\b",
+    re.IGNORECASE,
+)
+_IN_LIFE: Final = re.compile(r"\b(?:in real life|irl|for real)\b", re.IGNORECASE)
 _JOKE: Final = re.compile(
     r"\b(?:just (?:kidding|joking|messing|teasing)|i'?m (?:just )?(?:kidding|joking)|(?:was|were) (?:just |only"
     r" )?(?:kidding|joking)|jk|j/k"
@@ -166,12 +178,22 @@ def foreign(text: str) -> list[Foreign]:
     found.extend(Foreign(match.end(), _sentence_end(text, match.end()), "quoted") for match in _SPEECH.finditer(text))
     fiction = _FICTION.search(text)
     if fiction:
-        found.append(Foreign(_sentence_start(text, fiction.start()), _paragraph_end(text, fiction.end()), "fiction"))
+        found.extend(_fiction(text, _sentence_start(text, fiction.start()), _paragraph_end(text, fiction.end())))
     found.extend(
         Foreign(_sentence_start(text, match.start()), _paragraph_end(text, match.end()), "pasted")
         for match in _AGENTS.finditer(text)
     )
     return found
+
+
+def _fiction(text: str, start: int, stop: int) -> Iterator[Foreign]:
+    """What is made up of a stretch: not the sentences about real life, and nothing after "but seriously"."""
+    again = _REAL.search(text, start, stop)
+    stop = _sentence_start(text, again.start()) if again else stop
+    for real in _IN_LIFE.finditer(text, start, stop):
+        yield Foreign(start, max(start, _sentence_start(text, real.start())), "fiction")
+        start = _sentence_end(text, real.end())
+    yield Foreign(start, stop, "fiction")
 
 
 def taken_back(text: str) -> bool:
@@ -231,17 +253,25 @@ def _lines(text: str) -> Iterator[Foreign]:
     """Lines that look like mail, logs, transcripts, data, quotations and blocks of memory."""
     headers: list[re.Match[str]] = []
     turns: list[re.Match[str]] = []
+    rules: list[re.Match[str]] = []
     for line in _LINE.finditer(text):
         content = line.group().lstrip(" \t>*#-")
         written = line.group()
         if written.lstrip().startswith(">") or _BLOCK.match(written) or _DATA.match(written):
             yield Foreign(line.start(), line.end(), "pasted")
-        if _ROLE.match(written.strip()):
+        if _RULE.fullmatch(written.strip()):
+            rules.append(line)
+        elif _EXAMPLE.match(written.strip()):
+            yield Foreign(line.start(), line.end(), "pasted")
+        elif _ROLE.match(written.strip()):
             yield Foreign(line.start(), _paragraph_end(text, line.end()), "pasted")
         if _HEADER.match(content):
             headers.append(line)
         elif _TURN.match(content) and len(content) < 2_000:
             turns.append(line)
+    for at in range(0, len(rules), 2):
+        end = rules[at + 1].end() if at + 1 < len(rules) else _paragraph_end(text, rules[at].end())
+        yield Foreign(rules[at].start(), end, "pasted")
     if len(headers) > 1:
         yield Foreign(headers[0].start(), len(text), "pasted")
     if len(turns) > 1:
@@ -276,6 +306,9 @@ def _sentence_start(text: str, at: int) -> int:
 
 
 def _sentence_end(text: str, at: int) -> int:
+    if text[at : at + 1] in {'"', "'"}:
+        close = text.find(text[at], at + 1)
+        at = close if close > 0 else at
     ends = [place for mark in (". ", "! ", "? ", "\n") if (place := text.find(mark, at)) >= 0]
     return min(ends, default=len(text))
 

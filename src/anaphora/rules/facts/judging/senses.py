@@ -6,15 +6,18 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from anaphora.rules.facts.lexicon import PERSONS, alike, stems, supported
-from anaphora.rules.facts.markers import Mood
-from anaphora.rules.facts.said import Said, Who
-from anaphora.rules.facts.weighed import Source, View
+from anaphora.rules.facts.judging.weighed import Source, View
+from anaphora.rules.language.lexicon import PERSONS, alike, stems, supported
+from anaphora.rules.language.markers import Mood
+from anaphora.rules.language.said import Said, Who
 
 _DISLIKE_SHOWN: Final = re.compile(
     r"\b(?:tastes? like (?:soap|dirt|feet|socks|cardboard|grass|medicine)|gross|yuck\w*|ew+|disgust\w*|awful"
     r"|terribl\w*|horribl\w*|worst|nasty|boring|annoy\w*|ruins?|destroys?"
-    r"|makes? me (?:sick|ill|gag|nauseous|sad|angry|itch)|keep (?:it|them|that|those) away|drives? me (?:mad|crazy"
+    r"|(?:hate|can't stand|don't like|dislike|can't bear) (?:it )?(?:when|that|how|if)"
+    r"|wrecks?|doesn't agree|disagrees|(?:stays?|is|are) (?:out|off)\b|off the (?:menu|table)"
+    r"|makes? me (?:sweat|sick|ill|gag|nauseous|sad|angry|itch)|"
+    r"keep (?:it|them|that|those) away|drives? me (?:mad|crazy"
     r"|nuts|up the wall)|scares?|terrif\w*|stress(?:es)? me|pet peeve|kills me|knocks? me out|allerg\w*|intoleran\w*"
     r"|coeliac|celiac)\b",
     re.IGNORECASE,
@@ -28,6 +31,7 @@ _ENDED: Final = re.compile(
 ILL: Final = stems("allergic allergy allergisch intolerant intolerance coeliac celiac")
 #: a project is spoken of as what "we" do
 _WE: Final = frozenset(["we", "we're", "we've", "our", "us"])
+_OBJECTS: Final = frozenset(["her", "him", "them", "his", "their"])
 #: why a word in the source does not say what the statement says
 TURNED: Final = "turned round: said with the other sense, or no longer so"
 WISHED: Final = "wished, asked or supposed, not stated"
@@ -36,35 +40,50 @@ OTHERS: Final = "said of somebody else"
 
 def against(word: Said, other: Said, source: Source, view: View) -> str | None:
     """Why a word in the source does not say what the statement says with it, if so."""
-    if not other.owned or other.negative or (other.gone and other.stem not in PERSONS):
-        if other.over and not other.negative and not word.negative and not alike(word.stem, other.stem):
-            # another word, of something that was: it tells of what came about
-            return None if same_person(word, other, source, view) else OTHERS
-        if not _same_sense(word, other, source.text, view):
-            return TURNED
-        if not view.instruction and not _meant(word, other, view):
-            return WISHED
-    if not same_person(word, other, source, view):
-        return OTHERS
-    return None
+    standing = other.owned and not (other.negative or other.gone or other.over)
+    if standing and word.stem in PERSONS:
+        # "my GP": there is one, whoever the clause is about
+        return None
+    if standing and word.stem in view.none and not other.denied:
+        # who speaks of "my car" has one
+        return TURNED
+    if word.stem not in view.about:
+        reason = _sense_or_mood(word, other, source, view)
+        if reason is not None:
+            return reason
+    return None if same_person(word, other, source, view) else OTHERS
+
+
+def _sense_or_mood(word: Said, other: Said, source: Source, view: View) -> str | None:
+    """Why it is meant otherwise, if so. What is owned, as in "my car", is taken for granted."""
+    if other.owned and not other.negative and (not other.gone or other.stem in PERSONS):
+        return None
+    if other.over and not other.negative and not word.negative and not alike(word.stem, other.stem):
+        # another word, of something that was: it tells of what came about
+        return None
+    if not _same_sense(word, other, source.text, view):
+        return TURNED
+    return WISHED if not view.instruction and not _meant(word, other, view) else None
 
 
 def _same_sense(word: Said, other: Said, text: str, view: View) -> bool:
     if (word.negative and word.compared) or (view.averse and word.stem not in ILL):
         return True
-    if word.negative and view.disfavours and _DISLIKE_SHOWN.search(text):
+    if view.denies and (other.negative or other.over):
         return True
-    if not word.negative and not word.over:
-        return not other.negative and not other.over
-    if word.negative and word.over and _ENDED.search(text):
-        return True
-    if word.negative:
-        return other.negative or other.over or other.mood is Mood.UNREAL
-    return not other.negative or other.over
+    if not word.negative:
+        ends = not other.over or view.past
+        return (not other.negative or other.over) if word.over else (not other.negative or word.denied) and ends
+    if other.lacked and not word.over:
+        return False
+    shown = (view.disfavours and _DISLIKE_SHOWN.search(text)) or (word.over and _ENDED.search(text))
+    return bool(shown) or other.negative or other.denied or other.over or other.mood is Mood.UNREAL
 
 
 def _meant(word: Said, other: Said, view: View) -> bool:
-    if view.conditional and other.mood is Mood.CONDITION:
+    if other.mood is Mood.CONDITION and (view.conditional or view.mood is Mood.CONDITION):
+        return True
+    if other.mood <= Mood.MAYBE and (view.denies or other.mood <= view.mood):
         return True
     asked = other.mood is Mood.QUESTION and other.negative and view.averse
     return asked or meant(word, other, dated=view.dated)
@@ -90,7 +109,8 @@ def same_person(word: Said, other: Said, source: Source, view: View) -> bool:
         case Who.OTHERS if other.whom <= view.free and (not third or word.whom <= view.free):
             same = True
         case Who.OTHERS:
-            same = _overlap(word.whom if third else view.people | view.topics, other.whom)
+            called = other.whom.union(*(view.aliases.get(name, frozenset()) for name in other.whom))
+            same = _overlap(word.whom if third else view.people | view.topics, called)
         case Who.THEY:
             same = (
                 third
@@ -100,6 +120,8 @@ def same_person(word: Said, other: Said, source: Source, view: View) -> bool:
             )
         case Who.YOU:
             same = view.instruction
+        case Who.ANYBODY if view.disfavours:
+            same = True
         case _:
             same = third or word.who is Who.THEY or bool(view.people)
     return same
@@ -109,7 +131,10 @@ def _with_speaker(word: Said, other: Said, source: Source, view: View) -> bool:
     """Whether what the speaker says of themself tells of somebody else too: "I got my brother a guitar"."""
     if word.whom <= view.free and any(near.low in _WE for near in source.words):
         return True
-    return _overlap(word.whom, (near.stem for near in source.words if near.clause == other.clause))
+    same = [near for near in source.words if near.clause == other.clause]
+    if any(near.low in _OBJECTS for near in same) and _overlap(word.whom, (near.stem for near in source.words)):
+        return True
+    return _overlap(word.whom, (near.stem for near in same))
 
 
 def _overlap(mine: Iterable[str], theirs: Iterable[str]) -> bool:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Final
 
-from anaphora.rules.facts.lexicon import FREE, PERSONS, alike, stems
-from anaphora.rules.facts.numerals import numbers
-from anaphora.rules.facts.said import Said, Who
-from anaphora.rules.facts.senses import OTHERS
-from anaphora.rules.facts.stems import split, stem
-from anaphora.rules.facts.unsaid import called, main_verb, works
-from anaphora.rules.facts.weighed import Source, Weighed
-from anaphora.rules.facts.words import STOP
+from anaphora.rules.facts.judging.senses import OTHERS
+from anaphora.rules.facts.judging.unsaid import called, main_verb, works
+from anaphora.rules.facts.judging.weighed import Source, Weighed
+from anaphora.rules.language.lexicon import FREE, PERSONS, alike, stems
+from anaphora.rules.language.numerals import numbers
+from anaphora.rules.language.said import Said, Who
+from anaphora.rules.language.stems import split, stem
+from anaphora.rules.language.words import STOP
 
 LIKES: Final = stems("like love enjoy adore fond fan keen passion passionate favourite interest interested enthusiast")
 _LIKE_SHOWN: Final = re.compile(
@@ -154,8 +154,8 @@ _COMPOUNDS: Final = frozenset(
 )
 _BEING: Final = frozenset(
     split(
-        "i'm im am is i've as being become became was were been work works got get getting call me we're feel feeling "
-        "called since yet"
+        "i'm im am is be i've as being become became was were been work works got get getting call me we're feel "
+        "feeling called since yet"
     )
 )
 
@@ -178,22 +178,35 @@ _CALLINGS: Final = stems(
 )
 
 
+_THEN: Final = re.compile(r"\b(?:did|was|were|had) (?:you|he|she|they|your)\b")
+
+
+def check_present(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -> None:
+    """What was asked of the past is not so now because of the answer."""
+    asked = [source.text.casefold() for source in sources if source.rank == 3]
+    if any(word.low in {"currently", "still", "nowadays"} for word in mine) and any(map(_THEN.search, asked)):
+        found.added.append("a present that nobody spoke of")
+
+
 def check_strength(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -> None:
     """A word of degree that nobody used makes more of what was said."""
     told = " ".join(word.low for word in mine)
     if _MUCH.search(told) and not any(_MUCH_SHOWN.search(source.text) for source in sources):
         found.added.append("a degree that nobody spoke of")
+    if _ALL.search(told) and not any(_ALL_SHOWN.search(source.text) for source in sources):
+        found.added.append("a degree that nobody spoke of")
     said = {word.stem for source in sources for word in source.words}
     for word in mine:
-        if (
-            word.stem in _STRONG
-            and word.stem not in said
-            and word.low not in STOP
-            and not (word.negative and word.low == "never")
-        ):
+        if word.stem in _STRONG and word.stem not in said and word.low not in STOP and not word.negative:
             found.added.append("a degree that nobody spoke of")
 
 
+_ALL: Final = re.compile(r"\b(?:both|all|entire|entirely|whole|fully|completely|totally)\b")
+_ALL_SHOWN: Final = re.compile(
+    r"\b(?:both|all|every\w*|each|entire\w*|whole|full\w*|complete\w*|total\w*|always|any|no|never|none|two|couple"
+    r"|neither|only|just|max\w*|done|finished)\b",
+    re.IGNORECASE,
+)
 _MUCH: Final = re.compile(r"\b(?:a lot|lots|often|frequently|regularly|heavy|habitually)\b")
 _MUCH_SHOWN: Final = re.compile(
     r"\b(?:lots?|often|frequent\w*|regular\w*|much|many|every|each|all|always|daily|weekly|tons?|loads?|constant\w*"
@@ -225,7 +238,8 @@ def check_likes(mine: Sequence[Said], sources: Sequence[Source], found: Weighed)
     theirs = [word for word in mine if word.stem in _LIVES and word.who is Who.OTHERS]
     if theirs and all(_STAY.search(text) or not text for text in shown[:1]):
         found.added.append("a home that nobody spoke of")
-    if lives and not any(_LIFE_SHOWN.search(_settled(text)) for text in shown):
+    near = [text for source, text in zip(sources, shown, strict=True) if source.rank in {0, 3}]
+    if lives and not any(_LIFE_SHOWN.search(_settled(text)) for text in near):
         found.added.append("a home that nobody spoke of")
     for group in (LIKES | DISLIKES, _LIVES):
         acting = [word for source in sources for word in source.words if word.stem in group]

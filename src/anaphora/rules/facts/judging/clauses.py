@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from anaphora.rules.facts.asked import BREAK, ask, own, past
-from anaphora.rules.facts.lexicon import (
+from anaphora.rules.facts.judging.asked import BREAK, ask, deny, own, past, suppose
+from anaphora.rules.facts.judging.subjects import Token, subject
+from anaphora.rules.language.lexicon import (
     FIRST,
     IMPERSONAL,
     PERSONS,
@@ -18,14 +19,17 @@ from anaphora.rules.facts.lexicon import (
     VERBS,
     YOU,
 )
-from anaphora.rules.facts.markers import COMING, MARKERS, SOMEDAY, Mood
-from anaphora.rules.facts.said import Said, Who
-from anaphora.rules.facts.stems import UNSPACED, WORD, inflected, plain, stem
-from anaphora.rules.facts.subjects import Token, subject
+from anaphora.rules.language.markers import COMING, MARKERS, SOMEDAY, Mood
+from anaphora.rules.language.said import Said, Who
+from anaphora.rules.language.stems import UNSPACED, WORD, inflected, split, stem
 
 _SENTENCE: Final = re.compile(r"[^.!?。！？\n]*(?:[.!?](?=[\w@/])[^.!?。！？\n]*)*(?:[.!?。！？]+['\")]*|\n|$)")
+#: a number with its points and colons is one word: "1,200", "6.2", "15:30"
+_TOKEN: Final = re.compile(rf"\d+(?:[.,:]\d+)+(?![^\W_])|{WORD.pattern}")
+#: a word with letters of two scripts is several
+_RUN: Final = re.compile(rf"{UNSPACED.pattern}|(?:(?!{UNSPACED.pattern}).)+")
 #: a full stop after them ends no sentence
-_SHORT: Final = re.compile(r"\b(Dr|Mr|Mrs|Ms|St|Prof|vs|approx|Jr|Sr|Mt|Ave)\.(?=\s)")
+_SHORT: Final = re.compile(r"\b((?i:dr|mrs?|ms|prof|vs|approx)|St|Jr|Sr|Mt|Ave)\.(?=\s)")
 _HARD: Final = frozenset(
     [
         "but",
@@ -48,9 +52,13 @@ _HARD: Final = frozenset(
         "tho",
     ]
 )
+#: those of them that begin a statement only before a subject: "not yet", "so many", "since May"
+_SOMETIMES: Final = frozenset(["since", "yet", "so", "then", "cause", "while", "though"])
 #: after a comma they begin what is meant instead
 _ANEW: Final = frozenset(["just", "only", "instead", "please", "now", "but", "still"])
 _SOFT: Final = frozenset(["and", "or", "plus", "nor"])
+#: they begin something else than an item of a list
+_STARTERS: Final = frozenset(split("at in on for from with to by at because i i'm we my it the this that least now"))
 
 
 @dataclass(slots=True)
@@ -110,7 +118,7 @@ def _read(sentence: str, offset: int, number: int, state: _State) -> None:
     """Add the words of one sentence."""
     low = sentence.casefold() if len(sentence.casefold()) == len(sentence) else sentence
     marks = _marks(low)
-    tokens = [(_as_name(sentence, match), match.start(), match.end()) for match in WORD.finditer(sentence)]
+    tokens = [(_as_name(sentence, match), match.start(), match.end()) for match in _TOKEN.finditer(sentence)]
     begin = len(state.words)
     if not _goes_on(tokens, state):
         _fresh(state, begin, who=Who.OPEN, whom=frozenset(), mood=Mood.FACT)
@@ -152,6 +160,8 @@ def _read(sentence: str, offset: int, number: int, state: _State) -> None:
     ask(sentence, offset, mine)
     own(sentence, offset, mine)
     past(sentence, offset, mine)
+    suppose(sentence, offset, mine)
+    deny(sentence, offset, mine)
     if COMING.search(low):
         for word in mine:
             word.mood = max(word.mood, Mood.PLAN)
@@ -182,12 +192,16 @@ _PAST: Final = frozenset(
 
 def _pieces(word: str, first: int) -> Iterator[tuple[int, str]]:
     """The word; of a run without blanks, each two letters."""
-    run = UNSPACED.fullmatch(word)
-    if run is None or len(word) <= 2:
+    if UNSPACED.search(word) is None:
         yield first, word
         return
-    for at in range(len(word) - 1):
-        yield first + at, word[at : at + 2]
+    for run in _RUN.finditer(word):
+        piece = run.group()
+        if UNSPACED.search(piece) is None or len(piece) <= 2:
+            yield first + run.start(), piece
+            continue
+        for at in range(len(piece) - 1):
+            yield first + run.start() + at, piece[at : at + 2]
 
 
 def _marks(low: str) -> dict[int, list[str]]:
@@ -196,8 +210,8 @@ def _marks(low: str) -> dict[int, list[str]]:
     for match in MARKERS.finditer(low):
         kind = match.lastgroup or ""
         place = match.start() + len(match.group()) - len(match.group().lstrip())
-        if kind == "leaving":
-            # what was left stands after "from" or "of"
+        if kind in {"leaving", "attempt"}:
+            # what was left stands after "from" or "of"; what is wished, after "for" or "to"
             place = match.end() - len(match.group().rsplit(None, 1)[-1])
         found.setdefault(place, []).append(kind.removesuffix("_too"))
     return found
@@ -219,7 +233,7 @@ def _turn(state: _State, tokens: list[Token], at: int, gap: str, *, opening: boo
     start = opening or broken or (at > 0 and tokens[at - 1][0].casefold() in REPORTS)
     found = subject(tokens, at, starts=start)
     here = len(state.words)
-    hard = low in _HARD and (low != "since" or _pronoun(tokens, at + 1))
+    hard = low in _HARD and (low not in _SOMETIMES or broken or _pronoun(tokens, at + 1))
     if (
         (hard and not opening)
         or (broken and gap.strip(" ") in {";", ":", "—", "(", ")", "-"})
@@ -229,9 +243,9 @@ def _turn(state: _State, tokens: list[Token], at: int, gap: str, *, opening: boo
         _fresh(state, here, mood=Mood.FACT)
     elif broken or low in _SOFT:
         state.clause += 1
+        if (state.over or state.negative) and _begins_anew(tokens, at, broken=broken, flipped=state.compared):
+            state.negative = state.over = state.compared = False
         state.inherited = state.negative
-        if (state.over or state.negative) and broken and _tells(tokens, at):
-            state.negative = state.over = state.inherited = False
         if broken and state.mood in {Mood.CONDITION, Mood.MAYBE}:
             state.condition |= state.mood is Mood.CONDITION
             state.mood = Mood.FACT
@@ -261,11 +275,35 @@ def _turn(state: _State, tokens: list[Token], at: int, gap: str, *, opening: boo
         _new_subject(state, here, found, tokens, at, broken=broken)
 
 
-def _tells(tokens: list[Token], at: int) -> bool:
-    """Whether what begins here has a verb of its own: "knees gave out"."""
-    return any(
-        inflected(written.casefold()) and stem(written.casefold()) in VERBS for written, _, _ in tokens[at + 1 : at + 4]
-    )
+def _begins_anew(tokens: list[Token], at: int, *, broken: bool, flipped: bool) -> bool:
+    """Whether what begins here is no further item of a list: it has a verb of its own, or an opening like "at least".
+
+    Args:
+        tokens: the words of the sentence.
+        at: which of them follows the comma, or is the "and".
+        broken: a comma stands before it.
+        flipped: what came before was only set against something: "instead of tea".
+
+    """
+    first = at + 1 if tokens[at][0].casefold() in _SOFT else at
+    chunk = [written.casefold() for written, _, _ in tokens[first : _item_end(tokens, first)]]
+    if not chunk:
+        return False
+    if flipped and (chunk[0] in _STARTERS or chunk[0][:1].isdigit()):
+        return True
+    return broken and (chunk[0][:1].isdigit() or any(_verb(low) for low in chunk[1 : min(len(chunk), 4)]))
+
+
+def _item_end(tokens: list[Token], first: int) -> int:
+    """Where an item of a list that begins with this word would end."""
+    for at in range(first + 1, min(len(tokens), first + 8)):
+        if tokens[at][1] - tokens[at - 1][2] > 1 or tokens[at][0].casefold() in _SOFT:
+            return at
+    return min(len(tokens), first + 8)
+
+
+def _verb(low: str) -> bool:
+    return stem(low) in VERBS and (inflected(low) or (low.endswith("s") and not low.endswith("ss")))
 
 
 def _pronoun(tokens: list[Token], at: int) -> bool:
@@ -273,6 +311,7 @@ def _pronoun(tokens: list[Token], at: int) -> bool:
     return low in FIRST or low in THIRD or low in YOU or low in IMPERSONAL or low in POSSESSIVES
 
 
+_OPINES: Final = frozenset(split("thinks think thought believes reckons swears claims feels hopes fears insists"))
 _CLAIMS: Final = frozenset(
     ["says", "say", "said", "thinks", "think", "thought", "claims", "claimed", "believes", "swears", "reckons"]
 )
@@ -298,6 +337,9 @@ def _new_subject(
     if previous in _CLAIMS and state.who in {Who.OTHERS, Who.THEY, Who.ANYBODY} and not state.whom & _MEDICS:
         # what others say of the speaker is their opinion
         mood = Mood.MAYBE
+    if who is Who.OPEN and previous in _OPINES and state.who in {Who.OTHERS, Who.THEY, Who.ANYBODY}:
+        # "she thinks it's a waste": that is hers
+        who, whom = state.who, state.whom
     _fresh(state, here, who=who, whom=whom, mood=mood)
 
 
@@ -332,6 +374,8 @@ def _apply(state: _State, kind: str) -> None:
         case "would":
             if state.condition or state.mood is Mood.FACT:
                 state.mood = Mood.CONDITION
+        case "attempt":
+            state.mood = max(state.mood, Mood.WISH)
         case "as_it_is":
             pass
         case _:
@@ -349,8 +393,3 @@ def _compared(words: list[Said]) -> bool:
 def quoted_sentences(words: list[Said], start: int, stop: int) -> frozenset[int]:
     """The sentences that a stretch of the text touches."""
     return frozenset(word.sentence for word in words if word.start < stop and word.end > start)
-
-
-def as_plain(text: str) -> str:
-    """The text as `parse` expects it."""
-    return plain(text)

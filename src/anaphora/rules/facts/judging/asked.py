@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from anaphora.rules.facts.lexicon import PERSONS, POSSESSIVES
-from anaphora.rules.facts.markers import FAILED, Mood, past_state
-from anaphora.rules.facts.said import Said, Who
-from anaphora.rules.facts.words import STOP
+from anaphora.rules.language.lexicon import PERSONS, POSSESSIVES
+from anaphora.rules.language.markers import BEFORE, FAILED, Mood, past_state
+from anaphora.rules.language.said import Said, Who
+from anaphora.rules.language.words import STOP
 
 BREAK: Final = re.compile(r"[,;:()—!?…，；：、]| - ")
 _QUESTION: Final = re.compile(
@@ -69,15 +69,22 @@ def _personal(words: list[Said]) -> bool:
 _JOINS: Final = frozenset(["at", "in", "of", "from", "the"])
 
 
+#: before "free" they mean something else: "feel free", "manure for free"
+_FREELY: Final = frozenset(["feel", "get", "got", "feels", "set", "totally", "completely", "mostly", "usually"])
 #: "her" is left out: "I gave her money"
 _OTHERS: Final = frozenset(["his", "their"])
 
 
-def _give(sentence: str, offset: int, words: list[Said], at: int) -> None:
+#: "Simone's job at the bank" is all of it Simone's
+_THROUGH: Final = frozenset(["at", "in", "with", "the"])
+
+
+def _give(sentence: str, offset: int, words: list[Said], at: int, *, through: frozenset[str] = frozenset()) -> None:
     """What stands after "his" is not the speaker's."""
     last = words[at].end
-    for word in words[at + 1 : at + 4]:
-        if BREAK.search(sentence[last - offset : word.start - offset]) or word.low in STOP:
+    for word in words[at + 1 : at + (7 if through else 4)]:
+        gap = sentence[last - offset : word.start - offset]
+        if BREAK.search(gap) or (word.low in STOP and word.low not in through):
             break
         word.who = Who.THEY
         last = word.end
@@ -98,6 +105,12 @@ def own(sentence: str, offset: int, words: list[Said]) -> None:
                 other.who = Who.THEY if other.clause == word.clause else other.who
         if word.low in _OTHERS:
             _give(sentence, offset, words, at)
+        if ((word.capital and not word.opens) or word.stem in PERSONS) and sentence[word.end - offset :].startswith(
+            "'s "
+        ):
+            _give(sentence, offset, words, at, through=_THROUGH)
+        if word.low == "free" and at and words[at - 1].low not in STOP and words[at - 1].low not in _FREELY:
+            words[at - 1].negative = not words[at - 1].negative
         if word.low == "ex" and at + 1 < len(words) and words[at + 1].start == word.end + 1:
             words[at + 1].negative = words[at + 1].over = True
         as_a = word.low in {"a", "an"} and at and words[at - 1].low == "as"
@@ -113,6 +126,46 @@ def own(sentence: str, offset: int, words: list[Said]) -> None:
             last = other.end
 
 
+def deny(sentence: str, offset: int, words: list[Said]) -> None:
+    """Mark the clauses of which something is denied: "charts must not be red" denies the charts too."""
+    behind = _AFTER.search(sentence.casefold())
+    for word in words:
+        word.negative |= behind is not None and word.start - offset >= behind.start(1)
+    # the last word tells: "can't say no to cake" denies nothing
+    last = {word.clause: word for word in words}
+    for word in words:
+        end = last[word.clause]
+        word.denied = end.negative and not end.compared
+
+
+_IF: Final = re.compile(r"\b(?:if|once|unless|in case) (?:i|we|my|our|the|he|she|they|it|this|that)\b")
+_THEN: Final = re.compile(
+    r"\b(?:\w+'ll|will|would|\w+'d|going to|gonna|could|might|(?:i'm|we're|he's|she's|they're) \w+ing)\b"
+)
+_SO_FAR: Final = re.compile(r";|\bbut\b|\buntil\b|\bfor now\b|\bbecause\b|$")
+
+
+def suppose(sentence: str, offset: int, words: list[Said]) -> None:
+    """Mark what would follow from a condition: in "if I win I'm buying a house, getting a dog" nothing is so yet."""
+    low = sentence.casefold()
+    condition = _IF.search(low)
+    if condition is None or not any(
+        word.mood is Mood.CONDITION and word.start - offset == condition.start() for word in words
+    ):
+        return
+    then = _THEN.search(low, condition.end())
+    if then is None:
+        return
+    stop = _SO_FAR.search(low, then.start())
+    for word in words:
+        if then.start() <= word.start - offset < (stop.start() if stop else len(low)):
+            word.mood = max(word.mood, Mood.CONDITION)
+
+
+#: words that deny what stands before them: "Honig mag ich gar nicht"
+_AFTER: Final = re.compile(r"(?:^|[,;:])([^,;:]*)\b(?:(?:gar|überhaupt|leider|noch) nicht|niet|ikke|inte)\W*$")
+
+
 def past(sentence: str, offset: int, words: list[Said]) -> None:
     """Mark clauses that tell of a state in the past: it may be over."""
     clauses: dict[int, list[Said]] = {}
@@ -123,6 +176,7 @@ def past(sentence: str, offset: int, words: list[Said]) -> None:
         if FAILED.search(text):
             for word in members:
                 word.negative = True
-        if past_state(text):
+        before = BEFORE.search(text) is not None
+        if before or past_state(text):
             for word in members:
-                word.over = True
+                word.over, word.lacked = True, before and word.negative

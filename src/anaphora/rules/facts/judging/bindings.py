@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from anaphora.rules.facts.counts import corrects
-from anaphora.rules.facts.lexicon import FREE, GENERIC_NAMES, NATIONS, PERSONS, supported
-from anaphora.rules.facts.numerals import numbers
-from anaphora.rules.facts.quantities import COUNTERS
-from anaphora.rules.facts.said import Said
-from anaphora.rules.facts.stems import stem
-from anaphora.rules.facts.weighed import Source, Weighed
-from anaphora.rules.facts.words import STOP
+from anaphora.rules.facts.judging.weighed import Source, Weighed
+from anaphora.rules.language.lexicon import FREE, GENERIC_NAMES, NATIONS, PERSONS, VERBS, stems, supported
+from anaphora.rules.language.numerals import numbers
+from anaphora.rules.language.quantities import COUNTERS
+from anaphora.rules.language.said import Said
+from anaphora.rules.language.stems import stem
+from anaphora.rules.language.words import STOP
 
 ELSEWHERE: Final = "a number or name that was said of something else"
 
@@ -21,12 +20,12 @@ def check_names(named: frozenset[str], sources: Sequence[Source], found: Weighed
     """Every name must have been said."""
     for name in named:
         root = stem(name)
-        if root in GENERIC_NAMES:
+        if root in GENERIC_NAMES or len(name) == 1:
             continue
         places = [
             source
             for source in sources
-            if any(word.low == name or supported(root, (word.stem,)) for word in source.words)
+            if any(word.low in {name, name.removesuffix("s")} or supported(root, (word.stem,)) for word in source.words)
         ]
         if not places and root in NATIONS:
             found.missing.append(root)
@@ -50,9 +49,12 @@ def _name_after(words: Sequence[Said], at: int, named: frozenset[str]) -> str | 
     for word in words[at + 1 : at + 5]:
         if word.low in named:
             return word.low
-        if word.stem in PERSONS:
+        if word.stem in PERSONS or (word.low in STOP and word.low not in {"is", "was", "are"}) or word.stem in _DOING:
             return None
     return None
+
+
+_DOING: Final = VERBS - stems("name call be")
 
 
 def _others_name(relation: str, name: str, theirs: Sequence[Sequence[Said]]) -> bool:
@@ -76,13 +78,8 @@ def _others_name(relation: str, name: str, theirs: Sequence[Sequence[Said]]) -> 
     return otherwise
 
 
-def check_bindings(
-    mine: Sequence[Said], named: frozenset[str], counted: frozenset[str], sources: Sequence[Source], found: Weighed
-) -> None:
-    """What stands beside one number or name in the source must not be told of another.
-
-    "Rent is 980 and I earn 2100" says nothing of a rent of 2100.
-    """
+def check_bindings(mine: Sequence[Said], named: frozenset[str], sources: Sequence[Source], found: Weighed) -> None:
+    """What stands beside one name in the source must not be told of another."""
     topics = [
         word.stem
         for word in mine
@@ -90,67 +87,43 @@ def check_bindings(
     ]
     topics = [topic for topic in topics if topic not in {stem(name) for name in named} and topic not in PERSONS]
     for source in sources:
-        if source.rank > 1 or corrects(source.text):
+        if source.rank > 1:
             continue
         clauses: dict[int, list[Said]] = {}
         for word in source.words:
             clauses.setdefault(word.clause, []).append(word)
-        for group, of, about in (
-            (counted, _numbers_of, [*topics, *map(stem, named)]),
-            (named, _names_of, topics),
-        ):
-            marks = {
-                clause: of(words) | group.intersection(word.low for word in words) for clause, words in clauses.items()
-            }
-            for mark in group:
-                kind = {clause: _like(mark, held) for clause, held in marks.items()}
-                apart = _elsewhere(mark, about if mark[:1].isdigit() else topics, clauses, kind, group)
-                if apart:
-                    (found.conflicts if apart > 1 else found.added).append(ELSEWHERE)
-
-
-def _like(mark: str, held: frozenset[str]) -> frozenset[str]:
-    """Those that could be taken for the mark: a date for a date, a number for a number."""
-    return frozenset(other for other in held if other.isdigit() == mark.isdigit())
+        marks = {
+            clause: _names_of(words) | named.intersection(word.low for word in words)
+            for clause, words in clauses.items()
+        }
+        if any(_elsewhere(mark, topics, clauses, marks, named) for mark in named):
+            found.conflicts.append(ELSEWHERE)
 
 
 def _elsewhere(
-    mark: str,
+    name: str,
     topics: Sequence[str],
     clauses: dict[int, list[Said]],
-    marks: dict[int, frozenset[str]],
-    group: frozenset[str],
-) -> int:
-    """Whether a topic of the statement stands only beside other marks (1), and the mark only beside others (2)."""
-    homes = [clause for clause, held in marks.items() if mark in held]
-    if not homes:
-        return 0
+    names: dict[int, frozenset[str]],
+    mine: frozenset[str],
+) -> bool:
+    """Whether a topic of the statement stands only beside other names, and the name beside no topic."""
+    homes = [clause for clause, held in names.items() if name in held]
     beside = {word.stem for clause in homes for word in clauses[clause]}
-    if not any(_tells(word) for clause in homes for word in clauses[clause]):
-        # it only goes on: "at eight sharp, twice a day"
-        return 0
+    if not any(_tells(word) for clause in homes for word in clauses[clause]) or beside.intersection(topics):
+        # it only goes on: "and Tom"
+        return False
     for topic in topics:
         if supported(topic, beside):
             continue
         places = [clause for clause, words in clauses.items() if supported(topic, (word.stem for word in words))]
-        if places and all(marks[clause] - group for clause in places):
-            if not beside.intersection(topics):
-                return 2
-            if _is_year(mark) and all(any(map(_is_year, marks[clause])) for clause in places):
-                return 1
-    return 0
+        if places and all(names[clause] - mine for clause in places):
+            return True
+    return False
 
 
 def _tells(word: Said) -> bool:
     return not (word.low in STOP or word.low in COUNTERS or word.capital or numbers(word.low))
-
-
-def _is_year(mark: str) -> bool:
-    return len(mark) == 4 and mark[:2] in {"19", "20"}
-
-
-def _numbers_of(words: Sequence[Said]) -> frozenset[str]:
-    return numbers(" ".join(word.low for word in words))
 
 
 def _names_of(words: Sequence[Said]) -> frozenset[str]:

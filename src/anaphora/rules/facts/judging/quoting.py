@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from anaphora.rules.facts.stems import plain
+from anaphora.rules.language.stems import plain
 
 _LETTER: Final = re.compile(r".[\u0300-\u036f]*", re.DOTALL)
 _BLANKS: Final = re.compile(r"\s+")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from anaphora.rules.facts.numerals import MONTHS, WEEKDAYS, numbers
-from anaphora.rules.facts.stems import UNSPACED, WORD, pieces, plain, split, stem, words
+from anaphora.rules.language.numerals import MONTHS, WEEKDAYS, numbers
+from anaphora.rules.language.stems import UNSPACED, WORD, pieces, plain, split, stem, words
 
 __all__ = ["MAX_TERMS", "content_key", "core", "is_negative", "names", "numbers", "terms"]
 
@@ -48,7 +48,6 @@ _TURNED_TWICE: Final = re.compile(r"\b(?:not only|no doubt|no problem|not just|n
 _DATES: Final = frozenset((*MONTHS, *WEEKDAYS, *(f"{day}s" for day in WEEKDAYS)))
 _STARTS: Final = re.compile(r"(?:[.!?:;\n\"(\[•…-])\s*$")
 _TITLE: Final = re.compile(r'"([^"\n]{2,80})"')
-_KEPT: Final = re.compile(r"[^\w\s'\"-]+(?=\s|$)|[\s]+")
 _BLANKS: Final = re.compile(r"\s+")
 
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-from anaphora.rules.facts.stems import plain, split
+from anaphora.rules.language.stems import plain, split
 
 MONTHS: Final = (
     *("january", "february", "march", "april", "may", "june", "july"),
@@ -112,7 +112,7 @@ _PLAIN: Final = re.compile(
 )
 _BARE_MONTH: Final = re.compile(
     r"\b(january|february|april|june|july|august|september|october|november|december|feb|apr|aug|sept?|oct|nov|dec)\b"
-    r"|\b(?:in|on|of|since|until|till|by|this|last|next|every|early|late|mid|from|to|through|come|before|after|around"
+    r"|\b(?:in|on|of|since|until|till|by|this|last|next|every|early|late|mid|from|to|through|come|before|after|around|over|during"
     r"|by) (may|march)\b"
 )
 _DAYS: Final = {day[:3]: day for day in WEEKDAYS}

@@ -1,0 +1,1 @@
+"""What the gate asks of a candidate: who said it, in which sense, of whom, and whether it was all said."""
