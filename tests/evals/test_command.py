@@ -105,6 +105,12 @@ def test_the_models_of_the_settings_are_not_asked(run: Run, tmp_path: Path, monk
     assert document(run("recall", written(tmp_path / "recall.json", neutral()), "--json"))["questions"] == 2
 
 
+def test_a_model_that_reranks_is_not_asked_either(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANAPHORA_RERANK_PROVIDER", "nobody")
+    monkeypatch.setenv("ANAPHORA_RERANK_MODEL", "sells-this")
+    assert document(run("recall", written(tmp_path / "recall.json", neutral()), "--json"))["questions"] == 2
+
+
 def test_no_time_goes_into_summaries(run: Run, tmp_path: Path) -> None:
     said = [
         {"id": str(number), "session": "long", "role": "user", "content": f"The cat Momo ate {number} fish."}

@@ -1,4 +1,4 @@
-"""`anaphora eval`: how much of what was said is found again, and how well facts are told from junk."""
+"""`anaphora eval`: what is found again, how well facts are told from junk, and where topics are seen to end."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from typing import Annotated, Any
 import typer
 
 from anaphora.bootstrap import Services
+from anaphora.bootstrap.providers import embedder_from
 from anaphora.cli.options import AsJson
 from anaphora.cli.output import emit, note, plural, say, table
 from anaphora.cli.running import Access, run, settings_from
 from anaphora.evals import gate as gate_file
 from anaphora.evals import locomo as locomo_file
 from anaphora.evals import neutral
+from anaphora.evals import segmentation as dialogues_file
 from anaphora.evals.cases import Case
 from anaphora.evals.figures import BUDGETS, DEPTHS
 from anaphora.evals.measure import evaluate
@@ -26,6 +28,8 @@ from anaphora.settings import RollingPairsSettings, Settings
 _NEVER = 1 << 40
 #: what the numbers of LoCoMo's categories stand for
 _LOCOMO = {"1": "1 multi-hop", "2": "2 temporal", "3": "3 open-domain", "4": "4 single-hop"}
+_ENDS = ("pk", "windowdiff", "f1", "precision", "recall")
+_NO_EMBEDDER = "there is no embedder: words alone are compared; `anaphora models pull` fetches it"
 _FIGURES = (*(f"recall@{depth}" for depth in DEPTHS), *(f"coverage@{budget}" for budget in BUDGETS))
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="JSON or JSON lines.", show_default=False)]
@@ -73,6 +77,31 @@ def gate(file: File, *, as_json: AsJson = False) -> None:
         table(("id", "keep", "outcome", "reason"), wrong, empty="")
 
 
+def segmentation(file: File, *, no_embedder: NoEmbedder = False, as_json: AsJson = False) -> None:
+    """Measure how well topic shifts are found, on dialogues with marked topics.
+
+    No model is asked, and nothing is remembered.
+    """
+    dialogues = dialogues_file.read(file)
+    settings = settings_from()
+    embedder = None if no_embedder else embedder_from(settings)
+    if embedder is None and not no_embedder and settings.embedder != "none":
+        note(_NO_EMBEDDER)
+    figures = dialogues_file.evaluate(dialogues, embedder, note)
+    if as_json:
+        emit(figures, as_given=True)
+        return
+    systems = {"anaphora": figures, **figures["baselines"]}
+    rows = [(name, *(_share(values[key]) for key in _ENDS)) for name, values in systems.items()]
+    table(("system", *_ENDS), rows, empty="")
+    say()
+    say(plural(figures["dialogues"], "dialogue"))
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
 def _counted(values: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple(values[name] for name in ("rows", "true_facts", "kept", "junk", "junk_accepted", "review"))
 
@@ -86,7 +115,7 @@ def _evaluate(
 ) -> None:
     async def work(services: Services) -> dict[str, Any]:
         if services.retrieve.embedder is None and services.settings.embedder != "none":
-            note("there is no embedder: words alone are compared; `anaphora models pull` fetches it")
+            note(_NO_EMBEDDER)
         return await evaluate(services, cases, note)
 
     with _database(db) as place:
@@ -98,13 +127,16 @@ def _evaluate(
 
 
 def _settings(db: str, *, no_embedder: bool) -> Settings:
-    """Those of the user, but for language models and summaries.
+    """Those of the user, but for language models, one that reranks among them, and summaries.
 
     A measurement sends nothing to anybody, and a session in which nothing was said shows no summary of another.
     """
     changes: dict[str, Any] = {"model": None, "memory_model": None, "tasks": {}, "agents": {}}
+    settings = settings_from(db)
+    if no_embedder or settings.reranker() is not None:
+        changes |= {"rerank_provider": "", "rerank_model": None}
     changes |= {"strategy": "rolling_pairs", "rolling_pairs": RollingPairsSettings(min_messages_for_summary=_NEVER)}
-    return settings_from(db).model_copy(update=changes | ({"embedder": "none"} if no_embedder else {}))
+    return settings.model_copy(update=changes | ({"embedder": "none"} if no_embedder else {}))
 
 
 @contextmanager

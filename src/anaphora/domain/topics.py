@@ -1,0 +1,105 @@
+"""What of an open topic is kept at hand to compare the next message with, and what is said of that message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from anaphora.domain.messages import Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Utterance:
+    """A message as the topics see it."""
+
+    role: Role
+    text: str
+    #: its unit vector, made as a passage is; None: there is none (yet)
+    vector: Sequence[float] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """What of a message's wording tells whether it opens a topic or carries one on."""
+
+    #: stems of its telling words
+    words: frozenset[str] = frozenset()
+    #: how many words it has, of any kind
+    length: int = 0
+    #: it ends in a question
+    asks: bool = False
+    #: it asks the other about themselves: "do you have any pets?"
+    about_you: bool = False
+    #: it wants something done: "I need a taxi"
+    requests: bool = False
+    #: it starts as an answer or a remark does: "yes", "that's great", "oh"
+    replies: bool = False
+    #: it has words that stand for something said before: "it", "that one"
+    points_back: bool = False
+    #: it thanks, or takes leave
+    closes: bool = False
+    #: it offers to go on to something else: "anything else?"
+    offers: bool = False
+    #: it says so itself: "by the way", "another question"
+    turns: bool = False
+    #: it starts with who speaks: "I", "my"
+    about_me: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTopic:
+    """What is known of the topic that is talked about. It grows with the topic's words, never with the session."""
+
+    messages: int = 0
+    characters: int = 0
+    #: messages of the user among them, and how many of those asked something
+    turns: int = 0
+    questions: int = 0
+    #: stems of the telling words that were said in it
+    words: frozenset[str] = frozenset()
+    #: vectors of its newest messages, oldest first
+    recent: tuple[Sequence[float] | None, ...] = ()
+    #: of the newest message
+    last: Traits = field(default_factory=Traits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosedTopic:
+    """What is known of an earlier topic of the session, to find it when somebody goes back to it."""
+
+    #: what the caller calls it
+    id: str
+    words: frozenset[str]
+    vector: tuple[float, ...] = ()
+
+
+class Stage(StrEnum):
+    """What the first stage says of a message."""
+
+    SAME = "same"
+    #: a model is to be asked
+    DOUBT = "doubt"
+    SHIFT = "shift"
+    #: a shift to what was talked about before
+    RETURN = "return"
+    #: a shift because the open topic has grown as long as one may
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What is said of a message, and why."""
+
+    stage: Stage
+    #: 0 to 1: how much the message looks like more of the same
+    sameness: float
+    #: the closed topic that a return goes back to
+    continues: str | None = None
+    #: what spoke for a shift (positive) and against it, strongest first
+    reasons: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def shifts(self) -> bool:
+        """The message opens a topic."""
+        return self.stage in {Stage.SHIFT, Stage.RETURN, Stage.FULL}
