@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 from uuid import UUID
@@ -14,8 +14,11 @@ from hypothesis import strategies as st
 
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import Role
+from anaphora.domain.vectors import Scale
 from anaphora.ports.rows import VectorMatch, Voice, WordMatch, WordMatches
-from anaphora.rules.ranking import WEIGHTS, Place, Ranked, Scale, Weights, rank, rarity
+from anaphora.rules.evidence import WEIGHTS, Weights, rarity, weigh
+from anaphora.rules.ranking import Place, Ranked, promising, undecided
+from anaphora.rules.ranking import rank as rank_evidence
 
 KEY = SessionKey(tenant="t", user="u", agent="a", session="s")
 SCALE = Scale(mean=0.1, spread=0.1)
@@ -60,6 +63,21 @@ def ranked(
     places = places_of(given_.found, meaning)
     said = dict.fromkeys(places, ASSISTANT) | (voices or {})
     return rank(question, given_, meaning, said, scale=SCALE if meaning else None, weights=weights)
+
+
+def rank(
+    question: str,
+    words: WordMatches,
+    meaning: Sequence[VectorMatch],
+    voices: Mapping[Place, Voice],
+    *,
+    scale: Scale | None,
+    weights: Weights = WEIGHTS,
+    limit: int | None = None,
+) -> list[Ranked]:
+    """From what was found to the answer."""
+    evidence = weigh(words, meaning, scale=scale, weights=weights)
+    return rank_evidence(question, evidence, voices, weights=weights, limit=limit)
 
 
 def by_place(entries: Sequence[Ranked]) -> dict[Place, Ranked]:
@@ -131,6 +149,29 @@ def test_a_limit_leaves_out_the_last_and_changes_nothing_else(
     worded, meant, voices = found
     whole = rank("Ann?", matches(*worded), meant, voices, scale=SCALE)
     assert rank("Ann?", matches(*worded), meant, voices, scale=SCALE, limit=limit) == whole[:limit]
+
+
+@given(evidence(), st.integers(0, 9))
+def test_who_said_what_is_decided_changes_nothing(
+    found: tuple[list[WordMatch], list[VectorMatch], dict[Place, Voice]], limit: int
+) -> None:
+    worded, meant, voices = found
+    weighed = weigh(matches(*worded), meant, scale=SCALE)
+    few = {each: voices[each] for each in promising(weighed, limit) if each in voices}
+    few |= {each: voices[each] for each in undecided("?", weighed, few, limit) if each in voices}
+    assert rank_evidence("?", weighed, few, limit=limit) == rank_evidence("?", weighed, voices, limit=limit)
+
+
+def test_of_many_it_is_asked_of_few_who_said_them() -> None:
+    found = [match(1, 9 * at, 1) for at in range(4)] + [match(2 + at, 0, 2) for at in range(40)]
+    weighed = weigh(matches(*found), [], scale=None)
+    first = promising(weighed, 2)
+    assert len(first) == 6
+    assert first[:4] == [place(1, 9 * at) for at in range(4)]
+    by_user = dict.fromkeys(first, Voice(role=Role.USER, name="Ann"))
+    assert undecided("What did Ann say?", weighed, by_user, 2) == []
+    close = weigh(matches(*(match(at, 0, 2) for at in range(40))), [], scale=None)
+    assert len(undecided("What did Bob say?", close, dict.fromkeys(promising(close, 2), ASSISTANT), 2)) == 34
 
 
 def test_of_equals_the_one_that_was_found_first_comes_first() -> None:

@@ -88,6 +88,13 @@ def test_what_says_the_same_is_quoted_once() -> None:
     assert relevant.quotes[1].why == "says what another hit says"
 
 
+def test_what_had_no_room_is_not_said_and_so_repeats_nothing() -> None:
+    shouted = "We leave!!!! " * 30 + "on Monday, at nine."
+    relevant = chosen(hit(1, shouted, score=9.0), hit(5, "we leave on monday, at nine", score=1.0), room=60)
+    assert seqs(relevant) == [5]
+    assert relevant.quotes[0].why == "no room in the budget"
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

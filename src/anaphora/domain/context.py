@@ -96,7 +96,7 @@ class Context:
     coverage: Coverage
     #: what is not as it should be: "model" (no model wrote a shown point), "summary" (what it should speak for has no
     #: room), "stale" (the summary was made before an edit and is being made again), "embedder" (there is none: what
-    #: is relevant was found by words alone)
+    #: is relevant was found by words alone), "rerank" (what should have put the best of it first did not answer)
     degraded: tuple[str, ...]
     lines: tuple[Line, ...]
 

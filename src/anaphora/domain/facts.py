@@ -27,6 +27,19 @@ CATEGORIES: Final = (
 )
 #: of these categories a prompt has all that it has room for, whatever is asked
 ALWAYS: Final = ("instruction", "preference")
+#: what of a fact a change may change: each version says it whole
+CHANGEABLE: Final = (
+    "category",
+    "content",
+    "importance",
+    "visibility",
+    "state",
+    "pinned",
+    "trust",
+    "doubt",
+    "valid_to",
+    "superseded_by",
+)
 #: characters of a fact: one sentence, not an essay
 MAX_CONTENT: Final = 500
 LEAST_IMPORTANT, MOST_IMPORTANT = 1, 10

@@ -13,6 +13,8 @@ from anaphora.errors import InvalidInput
 MAX_ID_CHARS = 200
 #: four names stand together in one entry of an index, which has room for little more
 MAX_ID_BYTES = 512
+#: entries of one list
+MAX_LIMIT = 1000
 
 
 def checked_text(value: str, what: str) -> str:
@@ -26,6 +28,8 @@ def checked_text(value: str, what: str) -> str:
         raise InvalidInput(f"{what} must be a string, not {type(value).__name__}")
     if "\x00" in value:
         raise InvalidInput(f"{what} contains a NUL character: remove it")
+    if value.isascii():
+        return value
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
@@ -40,9 +44,20 @@ def checked_id(value: str, what: str) -> str:
         raise InvalidInput(f"{what} must not be empty")
     if len(value) > MAX_ID_CHARS:
         raise InvalidInput(f"{what} is longer than {MAX_ID_CHARS} characters")
-    if len(value.encode()) > MAX_ID_BYTES:
+    if not value.isascii() and len(value.encode()) > MAX_ID_BYTES:
         raise InvalidInput(f"{what} is longer than {MAX_ID_BYTES} bytes of UTF-8")
     return value
+
+
+def check_limit(limit: int, most: int = MAX_LIMIT) -> None:
+    """Refuse to list none, or too many at once.
+
+    Raises:
+        InvalidInput: it is not between 1 and `most`.
+
+    """
+    if not 1 <= limit <= most:
+        raise InvalidInput(f"limit must be between 1 and {most}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

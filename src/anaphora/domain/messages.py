@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -29,6 +29,12 @@ class Trust(StrEnum):
     ASSISTANT = "assistant"
     TOOL = "tool"
     OTHER = "other"
+
+
+def least_trusted(trusts: Iterable[Trust]) -> Trust:
+    """What is derived from several sources is trusted no more than the least of them (I15)."""
+    order = list(Trust)
+    return max(trusts, key=order.index)
 
 
 #: the name in a message's metadata under which imports keep how far they came; it outlives edits and deletion

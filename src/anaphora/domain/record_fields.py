@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Self, TypeAlias, cast
 from uuid import UUID
 
 from pydantic import (
@@ -99,3 +99,9 @@ class RecordModel(BaseModel):
     """A line, or a part of one: nothing that it does not name."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+    @classmethod
+    def of(cls, source: object, **more: Any) -> Self:  # noqa: ANN401 - the fields, by name
+        """What `source` says, field by field; what it says otherwise, or not, is given. Nothing is checked."""
+        said = {name: getattr(source, name) for name in cls.model_fields if name not in more}
+        return cast("Self", cls.model_construct(**said, **more))

@@ -33,7 +33,7 @@ class Hit:
     passage: str
     #: higher is better; comparable within one answer only
     score: float
-    #: what the score is made of: "words", "meaning", "session", "speaker", "user"
+    #: what the score is made of: "words", "meaning", "session", "speaker", "user", "rerank"
     scores: Mapping[str, float]
     #: words of the question that the passage has
     words: tuple[str, ...]
@@ -84,7 +84,7 @@ class SearchResult(Sequence[Hit]):
     #: what was found and is not among the hits, best first: there was no place for it
     dropped: tuple[Hit, ...] = ()
     #: what is not as it should be: "embedder" (there is none: words alone were compared), "vectors" (some messages
-    #: are not compared by meaning yet)
+    #: are not compared by meaning yet), "rerank" (what should have put the best first did not answer)
     degraded: tuple[str, ...] = field(default=())
 
     @overload

@@ -52,3 +52,15 @@ class Space:
         if length == 0:
             raise InvalidInput("a vector of zeros has no direction: check the embedder")
         return tuple(value / length for value in vector)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """How an embedder's cosines are to be read: those of texts that have nothing to do with each other."""
+
+    mean: float
+    spread: float
+
+    def of(self, cosine: float) -> float:
+        """How far above chance a cosine is, in spreads."""
+        return (cosine - self.mean) / self.spread

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from anaphora.domain.keys import SeqRange, SessionKey
@@ -88,8 +89,7 @@ class StoredReceipt:
     epoch: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WordMatch:
+class WordMatch(NamedTuple):
     """A passage that has some of the words that were looked for."""
 
     session_id: UUID
@@ -134,8 +134,7 @@ class PassageVector:
     vector: Sequence[float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorMatch:
+class VectorMatch(NamedTuple):
     """A passage found by its meaning."""
 
     session_id: UUID

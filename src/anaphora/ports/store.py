@@ -324,7 +324,7 @@ class Store(Protocol):
         ...
 
     async def tenants(self, *, after: str, limit: int) -> Sequence[str]:
-        """Whose sessions are kept here: names behind `after`, by code points, the first `limit`. For upkeep only."""
+        """Who keeps anything here: names behind `after`, by code points, the first `limit`. For upkeep only."""
         ...
 
     async def wait_for_work(self, timeout: float) -> None:

@@ -6,9 +6,9 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from anaphora.rules.language.stems import UNSPACED
+
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-#: letters of scripts that are written without blanks between words
-_UNSPACED = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿฀-๿຀-໿ក-៿က-႟]+")
 #: "Melanie's" is about Melanie
 _POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
 MAX_TERMS = 64
@@ -103,14 +103,14 @@ class QueryWords:
 
 def has_unspaced_script(text: str) -> bool:
     """True if the text has letters of a script written without blanks (Chinese, Thai and others)."""
-    return _UNSPACED.search(text) is not None
+    return UNSPACED.search(text) is not None
 
 
 def query_words(query: str) -> QueryWords:
     """The distinct words that carry meaning; all of them if every one is a stop word."""
     text = unicodedata.normalize("NFC", query)
-    runs = [run for run in _UNSPACED.findall(text) if len(run) >= 3]
-    written = [_POSSESSIVE.sub("", word) for word in _WORD.findall(_UNSPACED.sub(" ", text))]
+    runs = [run for run in UNSPACED.findall(text) if len(run) >= 3]
+    written = [_POSSESSIVE.sub("", word) for word in _WORD.findall(UNSPACED.sub(" ", text))]
     words = [word.casefold() for word in written]
     meaning = [word for word in words if word not in _STOP]
     names = {word.casefold() for word in written[1:] if word[0].isupper()}

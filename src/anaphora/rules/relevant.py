@@ -88,11 +88,14 @@ class _Draft:
 
     def repeats(self, hit: Hit) -> bool:
         """Whether something that is there already says the same."""
-        mine = frozenset(_WORD.findall(hit.message.content.casefold()))
-        if any(_alike(mine, other) for other in self.words):
-            return True
-        self.words.append(mine)
-        return False
+        mine = _words(hit)
+        return any(_alike(mine, other) for other in self.words)
+
+    def take(self, quote: Quote) -> None:
+        """Take a quote in."""
+        self.tokens += quote.tokens
+        self.sessions.setdefault(quote.hit.session_id, []).append(quote)
+        self.words.append(_words(quote.hit))
 
     def take_back(self, quotes: dict[int, Quote]) -> None:
         """Leave the last quote out after all."""
@@ -179,19 +182,26 @@ def _taken(draft: _Draft, hit: Hit, room: int) -> Quote:
     """The hit in the draft, whole if it is short; or that there is no room for it."""
     message = hit.message
     whole = _is_short(hit, room)
+    if whole and draft.tokens + message.tokens // 2 > room:
+        return Quote(hit=hit, why=_NO_ROOM)  # as a line it takes about as much: most need no count
     line = _line(hit, message.content if whole else f"… {_without_name(hit)} …")
     cost = draft.cost(hit, line)
     if draft.tokens + cost > room:
         return Quote(hit=hit, why=_NO_ROOM)
-    draft.tokens += cost
     why = "answers the question" if whole else "a passage of it answers the question"
     quote = Quote(hit=hit, text=line, tokens=cost, included=True, whole=whole, why=why)
-    draft.sessions.setdefault(hit.session_id, []).append(quote)
+    draft.take(quote)
     return quote
+
+
+def _words(hit: Hit) -> frozenset[str]:
+    return frozenset(_WORD.findall(hit.message.content.casefold()))
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     """Almost the same words; but what differs by a number, or by a yes and a no, was corrected, not repeated."""
+    if min(len(one), len(other)) < _ALIKE * max(len(one), len(other)):
+        return False  # it cannot be: most pairs end here
     together = one | other
     if not together or len(one & other) / len(together) < _ALIKE:
         return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 import anyio.to_thread
@@ -58,8 +58,11 @@ class _Found:
     messages: tuple[Message, ...]
     deleted: tuple[SeqRange, ...] = ()
     session_id: UUID | None = None
+    #: best first; more than have room where somebody puts them into a better order
     hits: tuple[Hit, ...] = ()
     known: tuple[Known, ...] = ()
+    #: what was not as it should be after the snapshot
+    degraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +122,7 @@ class Contexts:
         room = limit - fixed_tokens(instructions, limit, self.counter.count)
         asked = await self._asked(query, as_of)
         wanted = _Wanted(key=key, strategy=strategy, subject=subject, room=room, as_of=as_of, asked=asked)
-        found = await self.store.read(key.tenant, lambda unit: self._find(unit, wanted))
+        found = await self._reranked(wanted, await self.store.read(key.tenant, lambda unit: self._find(unit, wanted)))
         material = self._material(wanted, found, query, instructions)
         work: Callable[[], Context] = lambda: assemble(material, limit, self.counter.count)  # noqa: E731 - typed
         quoted = (hit.message for hit in found.hits)
@@ -138,7 +141,11 @@ class Contexts:
             selection=found.selection,
             messages=found.messages,
             deleted=found.deleted,
-            degraded=(*_degraded(found.summary, found.selection), *(wanted.asked.degraded if wanted.asked else ())),
+            degraded=(
+                *_degraded(found.summary, found.selection),
+                *(wanted.asked.degraded if wanted.asked else ()),
+                *found.degraded,
+            ),
             hits=found.hits,
             session_id=found.session_id,
             hits_mark=mark(self.secret, b"relevant", *(hit.message.id.bytes for hit in found.hits)),
@@ -156,16 +163,30 @@ class Contexts:
             return None
         return await self.retrieve.ask(query[:MAX_QUERY_CHARS])
 
+    async def _reranked(self, wanted: _Wanted, found: _Found) -> _Found:
+        """The hits that may have room, best first, no transaction being open."""
+        if wanted.asked is None or not found.hits:
+            return found
+        hits, degraded = await self.retrieve.reranking.in_order(wanted.asked.text, found.hits)
+        return replace(found, hits=hits[: self._hits(wanted)], degraded=degraded)
+
+    def _hits(self, wanted: _Wanted) -> int:
+        """More hits than have room, few as they are."""
+        return max(8, min(MAX_LIMIT, min(wanted.room, self.recall.tokens) // _LEAST_TOKENS))
+
     def _find(self, unit: Unit, wanted: _Wanted) -> _Found:
         key, asked, as_of, room = wanted.key, wanted.asked, wanted.as_of, wanted.room
         hits: tuple[Hit, ...] = ()
+        likely: tuple[Hit, ...] = ()
         if asked is not None:
             whose = Whose(tenant=key.tenant, user=key.user, agent=key.agent)
-            hits = self.retrieve.look(unit, asked, whose, _hits(min(room, self.recall.tokens))).hits
+            fitting = self._hits(wanted)
+            hits = self.retrieve.look(unit, asked, whose, max(fitting, self.retrieve.reranking.looks_at)).hits
+            likely = hits[:fitting]
         row = unit.sessions.find(key)
         known: tuple[Known, ...] = ()
         if as_of is None:
-            known = self.knowledge.find(unit, key, row.subject if row else wanted.subject, asked, hits)
+            known = self.knowledge.find(unit, key, row.subject if row else wanted.subject, asked, likely)
         compaction = self.strategies.get(row.strategy if row else wanted.strategy)
         if row is None:
             empty = State(head=0, covered_to=0, turn_starts=(), turn_finished=True)
@@ -177,7 +198,7 @@ class Contexts:
         view = _Now(unit, row) if moment is None else _Then(unit, unit.history.session(row, moment), moment)
         head = view.head(live_reader(compaction.name))
         summary = view.summary(head.summary_id) if head.summary_id else None
-        chunks = _chunks(unit, row, hits, compaction.shows_chunks)
+        chunks = _chunks(unit, row, likely, compaction.shows_chunks)
         selection = compaction.select(Snapshot(state=view.row.state(head.position), summary=summary, chunks=chunks))
         return _Found(
             head=view.row.head,
@@ -251,11 +272,6 @@ def _chunks(unit: Unit, row: SessionRow, hits: Sequence[Hit], wanted: int) -> Se
     best = [chunk for seq in seqs for chunk in found if seq in chunk.range]
     newest = unit.chunks.list(row.key.tenant, row.id, limit=_CHUNKS)
     return tuple({chunk.id: chunk for chunk in (*best, *newest)}.values())
-
-
-def _hits(room: int) -> int:
-    """More hits than have room, few as they are."""
-    return max(8, min(MAX_LIMIT, room // _LEAST_TOKENS))
 
 
 def _degraded(summary: Summary | None, selection: Selection) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from anaphora.domain.chunks import Chunk
 from anaphora.domain.facts import Fact
 from anaphora.domain.jobs import Fence, Job, JobKind
 from anaphora.domain.keys import SeqRange, subtract, uuid7
-from anaphora.domain.messages import Message, Role, Trust
+from anaphora.domain.messages import Message, Role, least_trusted
 from anaphora.domain.summaries import Method
 from anaphora.errors import NOT_USABLE, LeaseLost, ModelOutputInvalid
 from anaphora.ports.clock import Clock, Failpoint, Randomness
@@ -28,7 +28,7 @@ from anaphora.ports.rows import Head, SessionRow
 from anaphora.ports.store import Store, Unit
 from anaphora.ports.strategies import Extraction
 from anaphora.rules.batching import BatchLimits, batch_stop
-from anaphora.rules.facts.words import terms
+from anaphora.rules.language.words import terms
 from anaphora.rules.text import truncate
 from anaphora.rules.validity import checked_text
 from anaphora.services.learning import Judged, Learned, Learning, Origin, judged
@@ -39,7 +39,6 @@ log = logging.getLogger("anaphora.extract")
 
 #: known facts that stand in the prompt, so that they are not learned twice
 _KNOWN: Final = 40
-_TRUST_ORDER = list(Trust)
 #: halvings after which a batch is one message
 _MOST_HALVINGS: Final = 6
 
@@ -185,7 +184,7 @@ class Extract:
             method=draft.method,
             model=draft.model,
             prompt_version=draft.prompt_version,
-            trust=max((message.trust for message in reading.messages), key=_TRUST_ORDER.index),
+            trust=least_trusted(message.trust for message in reading.messages),
             first_at=min(message.created_at for message in reading.messages),
             last_at=max(message.created_at for message in reading.messages),
             created_at=now,

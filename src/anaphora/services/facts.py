@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from anaphora.domain.facts import (
+    CHANGEABLE,
     DEFAULT_IMPORTANCE,
     Fact,
     FactAction,
@@ -19,17 +20,16 @@ from anaphora.domain.facts import (
     checked_content,
     checked_importance,
 )
-from anaphora.domain.keys import checked_id, uuid7
+from anaphora.domain.keys import check_limit, checked_id, uuid7
 from anaphora.domain.messages import Trust
 from anaphora.errors import InvalidInput, NotFound
 from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.facts import Reader
 from anaphora.ports.store import Store, Unit
 from anaphora.rules.facts.merging import merge
-from anaphora.rules.facts.words import terms
+from anaphora.rules.language.words import terms
 from anaphora.services.learning import Learning
 
-MAX_LIMIT: Final = 1000
 #: known facts that what the owner says is compared with
 _COMPARED: Final = 64
 _BELIEVED = (FactState.ACTIVE, FactState.REVIEW)
@@ -65,8 +65,7 @@ class Facts:
             UnknownName: no such category.
 
         """
-        if not 1 <= limit <= MAX_LIMIT:
-            raise InvalidInput(f"limit must be between 1 and {MAX_LIMIT}")
+        check_limit(limit)
         if category is not None:
             checked_category(category, self.categories)
         return await self.store.read(
@@ -351,15 +350,5 @@ def _check_shareable(unit: Unit, reader: Reader, fact: Fact) -> None:
 
 
 def _values(version: FactVersion) -> Mapping[str, Any]:
-    return {
-        "category": version.category,
-        "content": version.content,
-        "importance": version.importance,
-        "visibility": version.visibility,
-        "state": version.state,
-        "pinned": version.pinned,
-        "trust": version.trust,
-        "doubt": version.doubt,
-        "valid_to": version.valid_to,
-        "superseded_by": version.superseded_by,
-    }
+    """What of a fact a version says."""
+    return {name: getattr(version, name) for name in CHANGEABLE}

@@ -8,7 +8,8 @@ from datetime import timedelta
 from uuid import UUID
 
 from anaphora.domain.jobs import Job, JobKind, JobState
-from anaphora.errors import InvalidInput, NotFound
+from anaphora.domain.keys import check_limit
+from anaphora.errors import NotFound
 from anaphora.ports.clock import Clock, Failpoint
 from anaphora.ports.store import Store
 
@@ -35,8 +36,7 @@ class Jobs:
 
         Without a model or an embedder, what waits for one is not stuck.
         """
-        if not 1 <= limit <= 1000:
-            raise InvalidInput("limit must be between 1 and 1000")
+        check_limit(limit)
         before = None if stuck_seconds is None else self.clock.now() - timedelta(seconds=stuck_seconds)
         found = await self.store.read(
             tenant, lambda unit: unit.jobs.list(tenant, states=states, stuck_before=before, limit=limit)

@@ -13,7 +13,7 @@ from anaphora.domain.search import Hit
 from anaphora.ports.facts import Reader
 from anaphora.ports.store import Unit
 from anaphora.rules.facts.shown import Known
-from anaphora.rules.facts.words import terms
+from anaphora.rules.language.words import terms
 from anaphora.services.retrieve import Asked
 
 #: facts of the own, and of others, that stand by themselves; and that share words with the question

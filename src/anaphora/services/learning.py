@@ -18,13 +18,12 @@ from anaphora.domain.keys import SeqRange, uuid7
 from anaphora.domain.messages import Message
 from anaphora.errors import InvalidInput
 from anaphora.ports.clock import Randomness
-from anaphora.ports.facts import Reader
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Unit
 from anaphora.rules.facts.gate import Judgement, Outcome, judge
 from anaphora.rules.facts.merging import merge
 from anaphora.rules.facts.tombstones import is_buried, tombstone
-from anaphora.rules.facts.words import content_key, terms
+from anaphora.rules.language.words import content_key, terms
 
 #: known facts that a new one is compared with, and tombstones
 _COMPARED: Final = 64
@@ -247,11 +246,6 @@ class Learning:
 def key_of(content: str) -> str:
     """Equal for contents that say the same letter by letter; does not tell what."""
     return hashlib.sha256(content_key(content).encode()).hexdigest()
-
-
-def reader_of(row: SessionRow) -> Reader:
-    """Who owns what is learned from a session: its user, whatever the agent."""
-    return Reader(tenant=row.key.tenant, user=row.key.user, about=(row.subject or "",))
 
 
 def _source(item: Judged, origin: Origin, *, now: datetime) -> Source:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from anaphora.domain.jobs import SEED_WORDS, Job, JobKind, JobState
-from anaphora.domain.keys import SeqRange, SessionKey
+from anaphora.domain.keys import SeqRange, SessionKey, check_limit
 from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.summaries import Summary
-from anaphora.errors import InvalidInput, NotFound
+from anaphora.errors import NotFound
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Store, Unit
 from anaphora.services.settings import Strategies, live_reader
@@ -68,7 +68,7 @@ class Overview:
             InvalidInput: a limit out of range, or an `as_of` that is not in the session's past.
 
         """
-        _check_limit(limit)
+        check_limit(limit)
 
         def look(unit: Unit) -> Sequence[Entry]:
             row = unit.sessions.find(key)
@@ -85,7 +85,7 @@ class Overview:
         self, tenant: str, *, user: str | None = None, agent: str | None = None, chain: bool = False, limit: int = 20
     ) -> Sequence[Entry]:
         """The newest version (with `chain`, all) of the sessions that were last used, up to `limit` entries."""
-        _check_limit(limit)
+        check_limit(limit)
 
         def look(unit: Unit) -> Sequence[Entry]:
             found: list[Entry] = []
@@ -123,8 +123,3 @@ class Overview:
             if summary.base_id is not None and base is None:
                 base = unit.summaries.get(row.key.tenant, summary.base_id)
             yield Entry(key=row.key, summary=summary, base=base, served=summary.id == served)
-
-
-def _check_limit(limit: int) -> None:
-    if not 1 <= limit <= 1000:
-        raise InvalidInput("limit must be between 1 and 1000")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
 
@@ -12,14 +12,16 @@ import anyio.to_thread
 
 from anaphora.domain.keys import checked_text
 from anaphora.domain.search import Hit, SearchResult
-from anaphora.domain.vectors import Space
+from anaphora.domain.vectors import Scale, Space
 from anaphora.errors import InvalidInput, ModelError
 from anaphora.ports.models import Embedder
-from anaphora.ports.rows import VectorMatch, WordMatch
+from anaphora.ports.rows import VectorMatch
 from anaphora.ports.store import Store, Unit
+from anaphora.rules.evidence import weigh
 from anaphora.rules.passages import passages
 from anaphora.rules.query_words import QueryWords, query_words
-from anaphora.rules.ranking import Ranked, Scale, rank
+from anaphora.rules.ranking import Ranked, promising, rank, undecided
+from anaphora.services.reranking import Reranking
 
 MAX_LIMIT: Final = 200
 MAX_QUERY_CHARS: Final = 10_000
@@ -58,6 +60,8 @@ class Retrieve:
     embedder: Embedder | None
     #: whether messages are to be compared by meaning at all
     by_meaning: bool
+    #: what puts the first of what was found into a better order, once it is read
+    reranking: Reranking = field(default_factory=Reranking)
 
     async def ask(self, query: str) -> Asked:
         """What to look up: may run the embedder, so it is done before any transaction.
@@ -91,18 +95,18 @@ class Retrieve:
             limit=_BY_WORDS,
         )
         meant = self._nearest(unit, asked, whose)
-        found: list[WordMatch | VectorMatch] = [*by_words.found, *meant.matches]
-        keys = {match.session_id: match.key for match in found}
-        voices = unit.lookup.voices(whose.tenant, ((match.session_id, match.seq) for match in found))
-        scale = self._scale(meant)
-        ranked = rank(asked.text, by_words, meant.matches, voices, scale=scale, limit=limit + beside)
+        evidence = weigh(by_words, meant.matches, scale=self._scale(meant))
+        wanted = limit + beside
+        voices = dict(unit.lookup.voices(whose.tenant, promising(evidence, wanted)))
+        voices |= unit.lookup.voices(whose.tenant, undecided(asked.text, evidence, voices, wanted))
+        ranked = rank(asked.text, evidence, voices, limit=wanted)
         said = unit.lookup.messages(whose.tenant, [entry.place for entry in ranked])
         terms = (*asked.words.terms, *asked.words.trigrams)
         similar = [meant.similarity(entry) for entry in ranked]
         hits = [
             Hit(
                 session_id=entry.place[0],
-                key=keys[entry.place[0]],
+                key=entry.key,
                 message=said[entry.place],
                 passage=_part(passages(said[entry.place]), entry.part),
                 score=entry.score,
@@ -142,10 +146,8 @@ class Retrieve:
         """How the cosines with the vector that was looked up are to be read."""
         if self.embedder is None:
             return None
-        profile = self.embedder.profile
-        return Scale(
-            mean=(profile.unrelated_cosine - meant.shift) / meant.length, spread=profile.cosine_spread / meant.length
-        )
+        scale = self.embedder.profile.scale
+        return Scale(mean=(scale.mean - meant.shift) / meant.length, spread=scale.spread / meant.length)
 
     def _waits(self, unit: Unit, whose: Whose) -> bool:
         return self.embedder is not None and unit.embedding.is_behind(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Final
+from uuid import UUID
 
-from anaphora.domain.keys import SessionKey
+from anaphora.domain.chunks import Chunk
+from anaphora.domain.keys import SessionKey, check_limit
 from anaphora.domain.search import ChunkHit, FactHit, Hit, Kind, SearchResult
 from anaphora.errors import InvalidInput, UnknownName
 from anaphora.ports.facts import Reader
@@ -20,7 +22,7 @@ _LOOKED_AT: Final = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """Answers questions from one snapshot."""
+    """Answers questions from one snapshot; what was found in it may then be put into a better order."""
 
     store: Store
     retrieve: Retrieve
@@ -52,38 +54,59 @@ class Search:
             UnknownName: no such kind.
 
         """
-        if not 1 <= limit <= MAX_LIMIT:
-            raise InvalidInput(f"limit must be between 1 and {MAX_LIMIT}")
+        check_limit(limit, MAX_LIMIT)
         wanted = _checked(kinds)
         asked = await self.retrieve.ask(query)
 
-        def find(unit: Unit) -> SearchResult:
+        def find(unit: Unit) -> _Found:
             session_id = None
             if session is not None:
                 row = unit.sessions.find(SessionKey(tenant=tenant, user=user, agent=agent or "", session=session))
                 if row is None:
-                    return SearchResult()
+                    return _Found()
                 session_id = row.id
             whose = Whose(tenant=tenant, user=user, agent=agent, session_id=session_id)
             return self._found(unit, asked, whose, limit, wanted)
 
-        return await self.store.read(tenant, find)
+        found = await self.store.read(tenant, find)
+        return await self._in_order(asked, found, limit, wanted)
 
-    def _found(self, unit: Unit, asked: Asked, whose: Whose, limit: int, wanted: Collection[Kind]) -> SearchResult:
+    def _found(self, unit: Unit, asked: Asked, whose: Whose, limit: int, wanted: Collection[Kind]) -> _Found:
+        """What may be among the answers, and beside them."""
         looked_at = limit if wanted == {Kind.MESSAGES} else max(limit, _LOOKED_AT)
-        found = self.retrieve.look(unit, asked, whose, looked_at, beside=limit)
-        facts = _facts(unit, asked, whose, found.hits)[:limit] if Kind.FACTS in wanted else ()
-        chunks = _chunks(unit, whose, found.hits)[:limit] if Kind.CHUNKS in wanted else ()
-        if Kind.MESSAGES not in wanted:
-            return replace(found, hits=(), dropped=(), facts=tuple(facts), chunks=tuple(chunks))
-        together = (*found.hits, *found.dropped)
-        return replace(
-            found,
-            hits=together[:limit],
-            dropped=together[limit : 2 * limit],
-            facts=tuple(facts),
-            chunks=tuple(chunks),
+        beside = max(limit, self.retrieve.reranking.looks_at - looked_at)
+        found = self.retrieve.look(unit, asked, whose, looked_at, beside=beside)
+        return _Found(
+            result=found,
+            facts=_facts(unit, asked, whose, found.hits) if Kind.FACTS in wanted else (),
+            chunks=_chunks(unit, whose, found.hits) if Kind.CHUNKS in wanted else (),
         )
+
+    async def _in_order(self, asked: Asked, found: _Found, limit: int, wanted: Collection[Kind]) -> SearchResult:
+        """The best of each kind, no transaction being open: it may take a while to find out which those are."""
+        hits, degraded = (*found.result.hits, *found.result.dropped), found.result.degraded
+        if wanted != {Kind.FACTS}:
+            hits, late = await self.retrieve.reranking.in_order(asked.text, hits)
+            degraded += late
+        shown = limit if Kind.MESSAGES in wanted else 0
+        return SearchResult(
+            hits=hits[:shown],
+            dropped=hits[shown : 2 * shown],
+            facts=tuple(found.facts[:limit]),
+            chunks=tuple(_best_first(found.chunks, hits)[:limit]),
+            degraded=degraded,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What one snapshot brought."""
+
+    result: SearchResult = field(default_factory=SearchResult)
+    #: the most relevant first
+    facts: Sequence[FactHit] = ()
+    #: what speaks of the hits
+    chunks: Sequence[Chunk] = ()
 
 
 def _facts(unit: Unit, asked: Asked, whose: Whose, hits: Sequence[Hit]) -> Sequence[FactHit]:
@@ -94,16 +117,25 @@ def _facts(unit: Unit, asked: Asked, whose: Whose, hits: Sequence[Hit]) -> Seque
     return [FactHit(fact=fact, relevance=relevance) for fact, relevance in ranked]
 
 
-def _chunks(unit: Unit, whose: Whose, hits: Sequence[Hit]) -> Sequence[ChunkHit]:
-    """In the order of the best message that each speaks of."""
-    by_session: dict[object, list[Hit]] = {}
+def _chunks(unit: Unit, whose: Whose, hits: Sequence[Hit]) -> Sequence[Chunk]:
+    """Those that speak of the messages, by the order of their sessions."""
+    by_session: dict[UUID, list[int]] = {}
     for hit in hits:
-        by_session.setdefault(hit.session_id, []).append(hit)
+        by_session.setdefault(hit.session_id, []).append(hit.message.seq)
+    found = (unit.chunks.at(whose.tenant, session_id, seqs) for session_id, seqs in by_session.items())
+    return [chunk for chunks in found for chunk in chunks]
+
+
+def _best_first(chunks: Sequence[Chunk], hits: Sequence[Hit]) -> Sequence[ChunkHit]:
+    """In the order of the best message that each speaks of."""
     found: list[tuple[int, ChunkHit]] = []
-    for its in by_session.values():
-        for chunk in unit.chunks.at(whose.tenant, its[0].session_id, [hit.message.seq for hit in its]):
-            best = next(hit for hit in its if hit.message.seq in chunk.range)
-            found.append((hits.index(best), ChunkHit(key=best.key, chunk=chunk, relevance=best.relevance)))
+    for chunk in chunks:
+        at, best = next(
+            (at, hit)
+            for at, hit in enumerate(hits)
+            if hit.session_id == chunk.session_id and hit.message.seq in chunk.range
+        )
+        found.append((at, ChunkHit(key=best.key, chunk=chunk, relevance=best.relevance)))
     return [hit for _, hit in sorted(found, key=lambda entry: entry[0])]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from anaphora.domain.jobs import JobKind, JobState
-from anaphora.domain.keys import SeqRange, SessionKey, subtract, union, uuid7
+from anaphora.domain.keys import SeqRange, SessionKey, check_limit, subtract, union, uuid7
 from anaphora.domain.messages import Message, Receipt, ReceiptState
 from anaphora.domain.moments import AsOf
 from anaphora.domain.summaries import Summary
@@ -38,7 +38,7 @@ class Sessions:
         self, tenant: str, *, user: str | None = None, agent: str | None = None, limit: int = 50
     ) -> Sequence[SessionRow]:
         """Sessions, the last used first."""
-        _check_limit(limit)
+        check_limit(limit)
         return await self.store.read(
             tenant, lambda unit: unit.sessions.list(tenant, user=user, agent=agent, limit=limit)
         )
@@ -124,7 +124,7 @@ class Sessions:
         self, key: SessionKey, *, start: int = 0, stop: int | None = None, limit: int = 100
     ) -> Sequence[Message]:
         """Messages that are not deleted, in order, the first `limit` of the range."""
-        _check_limit(limit)
+        check_limit(limit)
 
         def read(unit: Unit) -> Sequence[Message]:
             row = unit.sessions.find(key)
@@ -139,7 +139,7 @@ class Sessions:
         self, key: SessionKey, *, stop: int | None = None, limit: int = 100, as_of: AsOf | None = None
     ) -> Sequence[Message]:
         """The last `limit` messages that are not deleted (before `stop`), in order; with `as_of`, as they were then."""
-        _check_limit(limit)
+        check_limit(limit)
 
         def read(unit: Unit) -> Sequence[Message]:
             row = unit.sessions.find(key)
@@ -170,7 +170,7 @@ class Sessions:
 
     async def versions(self, key: SessionKey, *, start: int, stop: int) -> Sequence[Message]:
         """Every version of the messages of a range, by message, oldest first; tombstones stand at the end of theirs."""
-        _check_limit(stop - start)
+        check_limit(stop - start)
 
         def read(unit: Unit) -> Sequence[Message]:
             row = unit.sessions.find(key)
@@ -187,7 +187,7 @@ class Sessions:
         self, key: SessionKey, *, limit: int = 20, before: int | None = None, as_of: AsOf | None = None
     ) -> Sequence[Summary]:
         """Versions of the session's strategy, newest first; with `as_of`, those that there were, as they were."""
-        _check_limit(limit)
+        check_limit(limit)
 
         def read(unit: Unit) -> Sequence[Summary]:
             row = unit.sessions.find(key)
@@ -250,8 +250,3 @@ def _existing(unit: Unit, key: SessionKey) -> SessionRow:
     if row is None:
         raise NotFound(f"there is no session {key.session!r} of user {key.user!r}")
     return row
-
-
-def _check_limit(limit: int) -> None:
-    if not 1 <= limit <= 1000:
-        raise InvalidInput("limit must be between 1 and 1000")

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from anaphora.domain.facts import Subject
-from anaphora.domain.keys import checked_id, checked_text
+from anaphora.domain.keys import check_limit, checked_id, checked_text
 from anaphora.errors import InvalidInput, NotFound
 from anaphora.ports.clock import Clock, Failpoint
 from anaphora.ports.store import Store, Unit
 from anaphora.rules.text import one_line
 
 MAX_NAME_CHARS: Final = 200
-MAX_LIMIT: Final = 1000
 T = TypeVar("T")
 
 
@@ -69,8 +68,7 @@ class Subjects:
 
     async def list(self, tenant: str, user: str, *, limit: int = 100) -> Sequence[Subject]:
         """Those that the user is a member of."""
-        if not 1 <= limit <= MAX_LIMIT:
-            raise InvalidInput(f"limit must be between 1 and {MAX_LIMIT}")
+        check_limit(limit)
         return await self.store.read(tenant, lambda unit: unit.subjects.of(tenant, user, limit=limit))
 
     async def get(self, tenant: str, user: str, subject: str) -> Subject:

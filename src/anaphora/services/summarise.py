@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from anaphora.domain.jobs import Fence, Job, JobKind, JobState
 from anaphora.domain.keys import SeqRange, subtract, uuid7
-from anaphora.domain.messages import Message, Trust
+from anaphora.domain.messages import Message, least_trusted
 from anaphora.domain.plans import Plan
 from anaphora.domain.summaries import Method, Point, Summary, SummaryStatus
 from anaphora.errors import NOT_USABLE, LeaseLost, ModelError, ModelOutputInvalid, ModelRefused
@@ -29,8 +29,6 @@ from anaphora.services.planning import Planning
 from anaphora.services.settings import Strategies, Work, live_reader, rebuild_reader
 
 log = logging.getLogger("anaphora.summarise")
-
-_TRUST_ORDER = list(Trust)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,7 +254,7 @@ class Summarise:
             method=draft.method,
             model=draft.model,
             prompt_version=draft.prompt_version,
-            trust=max(trusts, key=_TRUST_ORDER.index),
+            trust=least_trusted(trusts),
             created_at=now,
             generation_ms=millis,
             tokens=sum(point.tokens for point in points),

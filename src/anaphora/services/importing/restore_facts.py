@@ -23,7 +23,7 @@ from anaphora.ports.exchange import FactEntry, Said
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Unit
 from anaphora.rules.facts.tombstones import is_buried
-from anaphora.rules.facts.words import terms
+from anaphora.rules.language.words import terms
 from anaphora.services.importing.pieces import KnownFact, KnownFacts, Subjects
 from anaphora.services.importing.restoring import Outcome, Run
 from anaphora.services.importing.values import BadFile
