@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run, unprivileged
+
+from anaphora.testing.model_server import Request, ScriptedModelServer
 
 ALICE = ("--user", "alice", "--session", "1")
 
@@ -76,6 +79,38 @@ def test_context_for_people_shows_the_prompt_and_accounts_for_it_on_stderr(run: 
     assert "[query]" in shown.out
     assert "less than the" in shown.err
     assert "Degraded: model." in shown.err
+
+
+def test_what_reranks_and_does_not_answer_is_told_and_the_order_stays(
+    run: Run, imported: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert imported.exists()
+    words = ("search", "item7", "--user", "alice", "--json")
+    before = run(*words).document["hits"]
+    assert len(before) > 1
+    for name, value in {"PROVIDER": "openai", "MODEL": "small", "BASE_URL": "http://127.0.0.1:9/v1"}.items():
+        monkeypatch.setenv(f"ANAPHORA_RERANK_{name}", value)
+    after = run(*words).document
+    assert (after["hits"], after["degraded"]) == (before, ["rerank"])
+    assert "rerank_provider did not answer" in run(*words[:-1]).err
+
+
+def test_what_reranking_adds_is_explained_where_there_is_any(
+    run: Run, imported: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert imported.exists()
+    words = ("search", "item7", "--user", "alice", "--explain")
+    assert "rerank" not in run(*words).out
+
+    def grades(request: Request) -> str:
+        passages = request.last_user_text.splitlines()[2:-1]
+        return json.dumps({"grades": [{"n": n, "grade": 7} for n in range(1, len(passages) + 1)]})
+
+    with ScriptedModelServer(responders={"rerank": grades}) as server:
+        for name, value in {"PROVIDER": "openai", "MODEL": "small", "BASE_URL": server.base_url}.items():
+            monkeypatch.setenv(f"ANAPHORA_RERANK_{name}", value)
+        assert "rerank" in run(*words).out
+        assert {hit["scores"]["rerank"] for hit in run(*words, "--json").document["hits"]} == {7}
 
 
 def test_search_finds_only_what_the_user_said(run: Run, imported: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 from uuid import UUID
@@ -218,3 +219,15 @@ class FindsByWhatItOnceSaid(Broken):
     def facts_change(self, unit: Unit, tenant: str, fact: Fact, *, terms: Sequence[str], **how: Any) -> bool:
         before = [word for entry in unit.facts.versions(tenant, fact.id) for word in words(entry.content)]
         return unit.facts.change(tenant, fact, terms=[*terms, *before], **how)
+
+
+@caught_by("test_a_tenant_with_nothing_but_facts_or_subjects_is_listed")
+class ListsWhoTalks(Broken):
+    async def tenants(self, *, after: str, limit: int) -> Sequence[str]:
+        found = await self.real.tenants(after=after, limit=limit)
+        talking = [await self.real.read(name, partial(_talks, name)) for name in found]
+        return [name for name, talks in zip(found, talking, strict=True) if talks]
+
+
+def _talks(tenant: str, unit: Unit) -> bool:
+    return bool(unit.sessions.list(tenant, limit=1))

@@ -67,7 +67,7 @@ class NeverForgetsAWord(Broken):
         matches = unit.words.find(*args, terms=terms, **how)
         like = unit.words.find(*args, terms=["house", "horse", "hat"], **how).found
         seqs = [message.seq for message in self.changed if any(term in message.content for term in terms)]
-        more = (replace(match, seq=seq, words=(0,)) for match in like[:1] for seq in seqs)
+        more = (match._replace(seq=seq, words=(0,)) for match in like[:1] for seq in seqs)
         return replace(matches, found=[*matches.found, *more])
 
 

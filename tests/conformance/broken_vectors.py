@@ -31,7 +31,7 @@ class ComparesByLength(FindsOtherwise):
     """A distance that is not the cosine's."""
 
     def sifted(self, hits: Sequence[VectorMatch]) -> Sequence[VectorMatch]:
-        return [replace(hit, similarity=hit.similarity**2) for hit in hits]
+        return [hit._replace(similarity=hit.similarity**2) for hit in hits]
 
 
 @caught_by("test_the_closest_passages_come_first_with_their_cosines")

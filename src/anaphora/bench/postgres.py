@@ -166,15 +166,16 @@ async def _contexts(sizes: Sizes, setup: Setup, databases: Mapping[str, str]) ->
         soon, flat = (at_most(CONTEXT_MS), at_most(FLAT)) if name == "PostgreSQL" else (None, None)
         for case, seconds in found.items():
             figures += waits(seconds, name="context", case=f"{name}, {case}", p99=soon)
-        figures.append(
+        figures += [
             Figure(
                 name="ratio of the p99",
-                case=f"{name}, {longest} to {shortest}",
-                value=ratio(percentile(found[longest], 0.99), percentile(found[shortest], 0.99)),
+                case=f"{name}, {of(longest)} to {of(shortest)}",
+                value=ratio(percentile(found[of(longest)], 0.99), percentile(found[of(shortest)], 0.99)),
                 unit=RATIO,
-                target=flat,
+                target=target,
             )
-        )
+            for of, target in ((str, flat), (context.asked, None))
+        ]
     return figures
 
 

@@ -195,6 +195,12 @@ class Evals(LazyGroup):
             help="Measure how well facts are told from junk, on labelled candidates.",
             example="anaphora eval gate tests/data/gate/dev.jsonl --json",
         ),
+        "segmentation": Entry(
+            module="evaluating",
+            function="segmentation",
+            help="Measure how well topic shifts are found, on dialogues with marked topics.",
+            example="anaphora eval segmentation dialogues.json --json",
+        ),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 from anaphora.cli.fact_ids import short_ids
@@ -23,22 +24,7 @@ def fact_json(fact: Fact) -> dict[str, Any]:
 
 def version_json(version: FactVersion) -> dict[str, Any]:
     """A fact as it was after a change."""
-    return {
-        "version": version.version,
-        "action": version.action,
-        "at": version.at,
-        "category": version.category,
-        "content": version.content,
-        "importance": version.importance,
-        "visibility": version.visibility,
-        "state": version.state,
-        "pinned": version.pinned,
-        "trust": version.trust,
-        "doubt": version.doubt,
-        "valid_to": version.valid_to,
-        "superseded_by": version.superseded_by,
-        "restores": version.restores,
-    }
+    return {field.name: getattr(version, field.name) for field in fields(version)}
 
 
 def subject_json(subject: Subject) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from anaphora.domain.messages import Message
 from anaphora.domain.search import Hit, Kind, SearchResult
 from anaphora.errors import InvalidInput, UnknownName
 from anaphora.memory import Memory
+from anaphora.rules.rerank import RERANK
 
 FORMATS = ("text", "openai", "anthropic")
 
@@ -177,6 +178,7 @@ def _show_others(found: SearchResult, kinds: Sequence[str]) -> None:
 _MISSING = {
     "embedder": "Words alone were compared: the embedder is not here or did not answer, see `anaphora models list`.",
     "vectors": "Some messages were compared by their words alone: their vectors are not made yet.",
+    "rerank": "The order is that of the search alone: what is set as rerank_provider did not answer, see -v.",
 }
 
 
@@ -191,7 +193,8 @@ def _place(hit: Hit) -> tuple[object, ...]:
 
 def _why(found: SearchResult) -> None:
     """Hits with what their scores are made of, then what there was no place for."""
-    kinds = ("words", "meaning", "session", "speaker", "user")
+    looked_again = any(RERANK in hit.scores for hit in found)
+    kinds = ("words", "meaning", "session", "speaker", "user", *((RERANK,) if looked_again else ()))
     table(
         ("in", "session", "seq", "said at", "by", "score", *kinds, "relevance", "has", "passage"),
         (

@@ -89,6 +89,7 @@ class Memory:
             chat_model=chat_model or base.chat_model,
             memory_model=memory_model or base.memory_model,
             embedder=base.embedder if embedder is None or isinstance(embedder, str) else embedder,
+            reranker=base.reranker,
             counter=base.counter,
             clock=base.clock,
             randomness=base.randomness,

@@ -9,6 +9,7 @@ strategy shows verbatim whatever no batch has reached.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from anaphora.domain.chunks import Chunk
 from anaphora.domain.keys import SeqRange
@@ -16,6 +17,9 @@ from anaphora.domain.plans import TAIL_TURNS, Plan, Selection, Snapshot, State
 from anaphora.domain.summaries import Point
 from anaphora.errors import InvalidInput
 from anaphora.rules.triggers import last_turns_start
+
+#: also the name of the reader that says how far a session was read for facts
+NAME: Final = "batch_extraction"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +44,7 @@ class BatchExtraction:
     @property
     def name(self) -> str:
         """`batch_extraction`."""
-        return "batch_extraction"
+        return NAME
 
     @property
     def shows_chunks(self) -> int:

@@ -8,8 +8,8 @@ from pathlib import Path
 from anaphora.domain.facts import Subject
 from anaphora.ports.store import Store
 from anaphora.testing.conformance.store_laws.base import StoreLaws
-from anaphora.testing.conformance.store_laws.fact_tools import joined, left, made
-from anaphora.testing.conformance.store_laws.tools import TENANT, after
+from anaphora.testing.conformance.store_laws.fact_tools import fact, joined, kept, left, made
+from anaphora.testing.conformance.store_laws.tools import TENANT, after, append, key_of
 
 #: by code points
 NAMES = ("%", "B", "a", "a ", "b", "z", "ä", "é", "猫", "🐟")
@@ -123,3 +123,13 @@ class SubjectLaws(StoreLaws):
             assert (await members(store), await members(store, tenant="t2")) == (("bob",), ("alice", "dave"))
             assert [len(await of(store, user)) for user in ("alice", "bob", "dave")] == [0, 1, 0]
             assert [len(await of(store, user, tenant="t2")) for user in ("alice", "bob", "dave")] == [1, 0, 1]
+
+    async def test_a_tenant_with_nothing_but_facts_or_subjects_is_listed(self, tmp_path: Path) -> None:
+        """What is added by hand needs no session; a copy of the database takes it along all the same."""
+        async with self.opened(tmp_path) as store:
+            await kept(store, fact(), tenant="t3")
+            await made(store, tenant="t1")
+            await store.append(append("x", key=key_of(tenant="t2")))
+            await made(store, tenant="t2")
+            assert list(await store.tenants(after="", limit=9)) == ["t1", "t2", "t3"]
+            assert list(await store.tenants(after="t1", limit=1)) == ["t2"]

@@ -10,6 +10,7 @@ from uuid import UUID
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import Message, NewMessage, Role
 from anaphora.ports.store import Store, Unit
+from anaphora.rules.evidence import weigh
 from anaphora.rules.ranking import rank
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.tools import (
@@ -86,7 +87,7 @@ async def found(
     def work(unit: Unit) -> list[Hit]:
         matches = unit.words.find(tenant, user, agent=agent, session_id=uid, terms=terms, pieces=pieces, limit=limit)
         keys = {(match.session_id, match.seq): match.key for match in matches.found}
-        ranked = rank("", matches, [], unit.lookup.voices(tenant, keys), scale=None)
+        ranked = rank("", weigh(matches, [], scale=None), unit.lookup.voices(tenant, keys))
         said = unit.lookup.messages(tenant, keys)
         return [
             Hit(session_id=entry.place[0], key=keys[entry.place], message=said[entry.place], score=entry.score)
