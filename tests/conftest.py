@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.databases.postgres import databases_of_a_test
 
 pytest_plugins = ["tests.conformance.report"]
 
@@ -71,6 +72,13 @@ def no_network() -> Iterator[None]:
     _touched.clear()
     yield
     assert not _touched, f"the network was touched: {', '.join(_touched)}"
+
+
+@pytest.fixture(autouse=True)
+def no_databases_left() -> Iterator[None]:
+    """The databases of a test do not fill the disk while others run."""
+    with databases_of_a_test():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -52,7 +52,7 @@ def _fresh_file() -> bytes:
 
 @cache
 def _server() -> tuple[str, Sql, Sequence[str]]:
-    db = asyncio.run(database_of(Path("the ground of the machine")))
+    db = asyncio.run(database_of(Path("the ground of the machine"), lasting=True))
     asyncio.run(begin(db))
     sql = _looked_into(db)
     atexit.register(sql.close)
