@@ -282,7 +282,13 @@ async def test_messages_of_an_earlier_revision_are_found_and_wait_for_their_vect
 
 
 #: the last table that the revision after each makes; 0006 changes nothing in a file
-_NEXT = {"0001": "summary_states", "0002": "message_vectors", "0003": "vector_heads", "0004": "chunks"}
+_NEXT = {
+    "0001": "summary_states",
+    "0002": "message_vectors",
+    "0003": "vector_heads",
+    "0004": "chunks",
+    "0006": "notepad_pages",
+}
 
 
 @pytest.mark.parametrize("name", _NEXT)

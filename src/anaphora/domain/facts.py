@@ -63,6 +63,8 @@ class FactState(StrEnum):
     REVIEW = "review"
     #: no longer true: kept for its history, and stands in no prompt
     CLOSED = "closed"
+    #: less important than is asked for, or more than are kept: listed, and stands in no prompt
+    ASIDE = "aside"
 
 
 class FactAction(StrEnum):
@@ -81,6 +83,10 @@ class FactAction(StrEnum):
     #: what had taken its place is gone
     REOPENED = "reopened"
     UNDONE = "undone"
+    #: it was less important than is asked for, or there were more than are kept
+    SET_ASIDE = "set_aside"
+    #: it was set aside, and is believed again
+    TAKEN_UP = "taken_up"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,12 @@ class JobKind(StrEnum):
     EXTRACT = "extract"
     #: do that again where messages changed since, or where no model was there
     REEXTRACT = "reextract"
+    #: find where the topics of a session end
+    FOLLOW = "follow"
+    #: name and summarise topics that were closed, or do that again
+    DESCRIBE = "describe"
+    #: write the notepad's next page from a session that ended
+    REFLECT = "reflect"
 
 
 class JobState(StrEnum):

@@ -1,12 +1,16 @@
-"""What of an open topic is kept at hand to compare the next message with, and what is said of that message."""
+"""Topics: segments of a session; and what of the open one is compared with the next message."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
+from uuid import UUID
 
-from anaphora.domain.messages import Role
+from anaphora.domain.keys import SeqRange
+from anaphora.domain.messages import Role, Trust
+from anaphora.domain.summaries import Method
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,3 +107,71 @@ class Verdict:
     def shifts(self) -> bool:
         """The message opens a topic."""
         return self.stage in {Stage.SHIFT, Stage.RETURN, Stage.FULL}
+
+
+class Opened(StrEnum):
+    """Why a topic began where it begins."""
+
+    #: it is the first of its session
+    FIRST = "first"
+    SHIFT = "shift"
+    RETURN = "return"
+    FULL = "full"
+
+
+class Closed(StrEnum):
+    """Why a topic ended where it ends."""
+
+    #: the next message opened another, or went back to one
+    SHIFT = "shift"
+    FULL = "full"
+    #: the session was ended
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """A closed segment of a session. What is behind the last of them is the open topic, of which no row is kept."""
+
+    id: UUID
+    session_id: UUID
+    #: the topics of a session tile it from its first message on
+    range: SeqRange
+    opened: Opened
+    closed: Closed
+    #: of a return: the topic that it goes back to
+    continues: UUID | None
+    #: None until it was described
+    name: str | None
+    summary: str | None
+    #: of name and summary together; 0 until it was described
+    tokens: int
+    #: stems of its telling words, sorted: by them a return is found
+    words: tuple[str, ...]
+    method: Method | None
+    model: str | None
+    prompt_version: str | None
+    trust: Trust
+    #: a message of it was changed since: it is being described again
+    stale: bool = False
+    #: when the first and the last of its messages were said
+    first_at: datetime
+    last_at: datetime
+    closed_at: datetime
+    described_at: datetime | None
+
+
+class View(StrEnum):
+    """What of a topic a vector stands for."""
+
+    NAME = "name"
+    SUMMARY = "summary"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicVector:
+    """What one view of a topic means."""
+
+    topic_id: UUID
+    view: View
+    vector: Sequence[float]

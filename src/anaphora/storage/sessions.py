@@ -33,6 +33,7 @@ from anaphora.storage.tables import (
     summaries,
     vector_heads,
 )
+from anaphora.storage.topic_tables import topics
 from anaphora.storage.upsert import insert_if_absent
 from anaphora.storage.words import Words
 
@@ -293,7 +294,7 @@ class SqlSessions:
         gone = run(
             sa.delete(messages).where(messages.c.tenant_id == tenant, messages.c.session_uid == session_id)
         ).rowcount
-        for table in (message_versions, head_moves, heads, summaries, vector_heads, chunks):
+        for table in (message_versions, head_moves, heads, summaries, vector_heads, chunks, topics):
             run(sa.delete(table).where(table.c.tenant_id == tenant, table.c.session_uid == session_id))
         run(
             sa.delete(jobs).where(

@@ -213,7 +213,7 @@ async def test_of_two_processes_that_upgrade_at_once_one_does_it(name: str, tmp_
     assert [code for code, _ in said] == [0, 0]
     assert [words.split()[:2] for _, words in said] == [[name, head()]] * 2
     changes = [int(words.split()[3]) for _, words in said]
-    assert changes[0] >= 2, "the view of 0006 and the number of the revision, at least"
+    assert changes[0] >= 2, "the newest tables and the number of the revision, at least"
     assert changes[1] < changes[0], "both did it"
     await check_nothing_is_lost(url, before)
     await check_it_works(url, name)

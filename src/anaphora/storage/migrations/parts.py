@@ -81,6 +81,29 @@ def kinds_of_jobs(kinds: Sequence[str]) -> None:
     op.execute(f"CREATE UNIQUE INDEX uq_jobs_live ON jobs (tenant_id, session_uid, kind) {_LIVE}")
 
 
+def values_of(table: str, column: str, before: Sequence[str], after: Sequence[str]) -> None:
+    """From now on the column may hold these values; what it could hold until now is named to be found again."""
+    old, new = (f"{column} IN ({', '.join(map(repr, values))})" for values in (before, after))
+    name = f"ck_{table}_{column}"
+    if on_server():
+        op.drop_constraint(op.f(name), table, type_="check")
+        op.create_check_constraint(op.f(name), table, new)
+        return
+    # making the table anew would take all rows that refer to it; the text of a rule may be changed in its place
+    # (https://sqlite.org/lang_altertable.html#otheralter)
+    connection = op.get_bind()
+    version = connection.exec_driver_sql("PRAGMA schema_version").scalar_one()
+    connection.exec_driver_sql("PRAGMA writable_schema = ON")
+    changed = connection.exec_driver_sql(
+        "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE type = 'table' AND name = ? AND instr(sql, ?)",
+        (old, new, table, old),
+    ).rowcount
+    connection.exec_driver_sql(f"PRAGMA schema_version = {version + 1}")
+    connection.exec_driver_sql("PRAGMA writable_schema = OFF")
+    if changed != 1:
+        raise RuntimeError(f"the rule {name} is not the one that was expected")
+
+
 def text(name: str, *, nullable: bool = False) -> sa.Column[Any]:
     """A text of any length."""
     return sa.Column(name, sa.Text, nullable=nullable)
