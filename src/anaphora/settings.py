@@ -26,11 +26,12 @@ from anaphora.services.settings import Strategies, Work
 from anaphora.strategies.batch_extraction import BatchExtraction
 from anaphora.strategies.rolling_pairs import RollingPairs
 from anaphora.strategies.sliding_window import SlidingWindow
+from anaphora.strategies.topics import Topics
 
 DEFAULT_DB = "./anaphora.db"
 DEFAULT_FILE = "anaphora.toml"
 #: what a model may do in the background
-Task: TypeAlias = Literal["summarise", "extract"]
+Task: TypeAlias = Literal["summarise", "extract", "topics"]
 
 
 class _Section(BaseModel):
@@ -54,6 +55,20 @@ class SlidingWindowSettings(_Section):
     min_new_messages: int = 1
     keep_verbatim: int = 4
     summary_max_tokens: int = 300
+
+
+class TopicsSettings(_Section):
+    """Numbers of `topics` (seed 003)."""
+
+    least_messages: int = 3
+    most_characters: int = 25_000
+    doubt: float = 0.45
+    alone: float = 0.12
+    summary_tokens: int = 120
+    thread_threshold: float = 0.75
+    threads: int = 2
+    past_threshold: float = 0.5
+    past: int = 3
 
 
 class WorkerSettings(_Section):
@@ -196,6 +211,7 @@ class Settings(BaseSettings):
 
     rolling_pairs: RollingPairsSettings = RollingPairsSettings()
     sliding_window: SlidingWindowSettings = SlidingWindowSettings()
+    topics: TopicsSettings = TopicsSettings()
     batch_extraction: BatchExtractionSettings = BatchExtractionSettings()
     recall: RecallSettings = RecallSettings()
     facts: FactsSettings = FactsSettings()
@@ -229,11 +245,13 @@ class Settings(BaseSettings):
             rolling = RollingPairs(**self.rolling_pairs.model_dump())
             section = "sliding_window"
             sliding = SlidingWindow(**self.sliding_window.model_dump())
+            section = "topics"
+            topics = Topics(**self.topics.model_dump())
             section = "batch_extraction"
             batches = self.batches()
         except InvalidInput as error:
             raise ConfigError(f"{section}: {error}") from None
-        made: tuple[Compaction, ...] = (rolling, sliding, batches)
+        made: tuple[Compaction, ...] = (rolling, sliding, topics, batches)
         strategies = Strategies(by_name={each.name: each for each in made}, default=self.strategy)
         of_agents = {f"agents.{name}.strategy": agent.strategy for name, agent in self.agents.items()}
         wanted = {"strategy": self.strategy} | of_agents
@@ -386,6 +404,7 @@ def _known(loc: tuple[Any, ...]) -> list[str]:
     sections: dict[str, type[BaseModel]] = {
         "rolling_pairs": RollingPairsSettings,
         "sliding_window": SlidingWindowSettings,
+        "topics": TopicsSettings,
         "worker": WorkerSettings,
         "batch_extraction": BatchExtractionSettings,
         "recall": RecallSettings,

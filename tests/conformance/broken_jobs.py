@@ -63,7 +63,7 @@ class PlansTooFewAttempts(Broken):
 class NeverPlans(Broken):
     @classmethod
     def how(cls, how: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {**how, "planner": lambda *_: False}
+        return {**how, "planner": lambda *_: None}
 
 
 @caught_by("test_an_append_that_fails_plans_nothing")

@@ -181,7 +181,7 @@ def _drop(names: Iterable[str]) -> None:
 async def opened(url: str, **how: Any) -> AsyncIterator[PostgresStore]:
     """A store in the database, with a planner that plans nothing unless another is given."""
     given = {
-        "planner": lambda _strategy, _state: False,
+        "planner": lambda _strategy, _state: None,
         "reader_of": lambda strategy: f"live:{strategy or 'standard'}",
         "clock": SystemClock(),
         "randomness": system_randomness,

@@ -10,6 +10,7 @@ from tests.databases.postgres import opened
 from tests.sharded.cluster import TABLES, cluster, connected, homes, name_of, sharded_database_of, stopped
 
 from anaphora import Memory
+from anaphora.domain.jobs import JobKind
 from anaphora.errors import StoreError
 from anaphora.storage.postgres.engine import ROLE
 from anaphora.testing.conformance.store_laws.tools import append, candidates, key_of, log_of
@@ -22,7 +23,7 @@ TENANTS = [f"t{number}" for number in range(12)]
 
 async def filled(folder: Path) -> str:
     url = await sharded_database_of(folder)
-    async with opened(url, planner=lambda _strategy, _state: True) as store:
+    async with opened(url, planner=lambda _strategy, _state: JobKind.SUMMARISE) as store:
         for tenant in TENANTS:
             await store.append(append("a word", key=key_of(tenant=tenant)))
     return url

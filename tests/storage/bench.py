@@ -33,18 +33,18 @@ def new_id() -> UUID:
     return uuid7(NOW, system_randomness(10))
 
 
-def never(_strategy: str | None, _state: State, /) -> bool:
-    return False
+def never(_strategy: str | None, _state: State, /) -> JobKind | None:
+    return None
 
 
-def always(_strategy: str | None, _state: State, /) -> bool:
-    return True
+def always(_strategy: str | None, _state: State, /) -> JobKind:
+    return JobKind.SUMMARISE
 
 
 def opened(
     path: Path | str,
     *,
-    planner: Callable[[str | None, State], bool] = never,
+    planner: Callable[[str | None, State], JobKind | None] = never,
     failpoint: Failpoint = no_failpoint,
     **options: Any,
 ) -> AbstractAsyncContextManager[SqliteStore]:

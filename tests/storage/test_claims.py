@@ -39,7 +39,7 @@ from tests.storage.job_changes import (
     unit_of,
 )
 
-from anaphora.domain.jobs import Job, JobState
+from anaphora.domain.jobs import Job, JobKind, JobState
 from anaphora.domain.plans import State
 from anaphora.ports.rows import Head
 from anaphora.storage import tables
@@ -307,9 +307,9 @@ def test_a_session_that_was_never_summarised_is_planned_from_its_first_message(u
         assert unit.summaries.move_head(row, reader, old=Head(), new=Head(position=position), now=NOW)
     seen: list[tuple[str | None, int]] = []
 
-    def planner(strategy: str | None, state: State, /) -> bool:
+    def planner(strategy: str | None, state: State, /) -> JobKind | None:
         seen.append((strategy, state.covered_to))
-        return strategy == "other"
+        return SUMMARISE if strategy == "other" else None
 
     unit.jobs.plan_due(rows, planner)
     assert seen == [(None, 0), (None, 4), ("other", 7)]

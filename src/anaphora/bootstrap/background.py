@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from anaphora.bootstrap.ground import Ground
-from anaphora.bootstrap.providers import extractive_from, extractors_from, spoken_from, summarisers_from
+from anaphora.bootstrap.providers import (
+    extractive_from,
+    extractors_from,
+    sentence_topics_from,
+    spoken_from,
+    summarisers_from,
+    topic_models_from,
+)
 from anaphora.domain.jobs import JobKind
 from anaphora.domain.keys import uuid7
 from anaphora.domain.summaries import Method
+from anaphora.services.describing import Describe
 from anaphora.services.embed import Embed
 from anaphora.services.extract import Extract
+from anaphora.services.following import Follow
 from anaphora.services.jobs import Jobs
+from anaphora.services.meanings import Meanings
 from anaphora.services.planning import ReadingSchedule
 from anaphora.services.summarise import Summarise
 from anaphora.settings import Settings
@@ -36,11 +46,13 @@ def worker_and_jobs(ground: Ground) -> tuple[Worker, Jobs]:
         JobKind.EXTRACT: extract,
         JobKind.REEXTRACT: extract,
     }
+    handlers |= _of_topics(ground)
     if ground.embedder is not None:
         handlers[JobKind.EMBED] = Embed(
             store=ground.store,
             planning=ground.planning,
             embedder=ground.embedder,
+            meanings=Meanings(ground.embedder),
             clock=world.clock,
             failpoint=world.failpoint,
         )
@@ -62,6 +74,37 @@ def worker_and_jobs(ground: Ground) -> tuple[Worker, Jobs]:
         with_embedder=JobKind.EMBED in handlers,
     )
     return worker, jobs
+
+
+def _of_topics(ground: Ground) -> dict[JobKind, Handler]:
+    """Who finds where topics end, and who describes them."""
+    world, meanings = ground.world, Meanings(ground.embedder)
+    model, by_agent = topic_models_from(ground.settings, ground.memory_model, ground.counter, ground.models)
+    follow = Follow(
+        store=ground.store,
+        strategies=ground.planning.strategies,
+        planning=ground.planning,
+        meanings=meanings,
+        judge=model,
+        judge_by_agent=by_agent,
+        clock=world.clock,
+        randomness=world.randomness,
+        failpoint=world.failpoint,
+    )
+    describe = Describe(
+        store=ground.store,
+        strategies=ground.planning.strategies,
+        planning=ground.planning,
+        meanings=meanings,
+        model=model,
+        model_by_agent=by_agent,
+        sentences=sentence_topics_from(ground.counter, ground.embedder, Method.EXTRACTIVE),
+        digest=sentence_topics_from(ground.counter, ground.embedder, Method.DIGEST),
+        counter=ground.counter,
+        clock=world.clock,
+        failpoint=world.failpoint,
+    )
+    return {JobKind.FOLLOW: follow, JobKind.DESCRIBE: describe}
 
 
 def _summarise(ground: Ground, extract: Extract) -> Summarise:

@@ -88,7 +88,7 @@ async def open_services(
     models = ChatModels()
     async with open_store(
         settings,
-        planner=planning.is_due,
+        planner=planning.due,
         reader_of=lambda strategy: live_reader(strategies.get(strategy).name),
         max_attempts=work.retry.max_attempts,
         embeds=embeds,

@@ -139,5 +139,5 @@ def _database(settings: Settings) -> Database:
 
 #: examining appends nothing
 _NO_APPENDS = AppendPolicy(
-    planner=lambda _strategy, _state: False, reader_of=lambda strategy: strategy or "", randomness=system_randomness
+    planner=lambda _strategy, _state: None, reader_of=lambda strategy: strategy or "", randomness=system_randomness
 )

@@ -15,15 +15,18 @@ from anaphora.errors import ConfigError, MissingExtra, UnknownName
 from anaphora.models.embedders.profiles import BGE_SMALL, GENERIC
 from anaphora.models.extractive import ExtractiveSummariser
 from anaphora.models.files import BGE_SMALL_FILES, HOW_TO_PULL, find
+from anaphora.models.sentence_topics import SentenceTopics
 from anaphora.models.settings import LOCAL_RERANKER, ModelSettings
 from anaphora.models.spoken import SpokenExtractor
 from anaphora.models.tokenizer import TiktokenCounter
 from anaphora.ports.extraction import Extractor
 from anaphora.ports.models import ChatModel, Embedder, Reranker, Summariser, TokenCounter
+from anaphora.ports.topics import TopicDescriber
 from anaphora.services.chat import Talker
 from anaphora.services.extractors import ModelExtractor
 from anaphora.services.rerankers import ModelReranker
 from anaphora.services.summarisers import ModelSummariser
+from anaphora.services.topic_models import ModelTopics
 from anaphora.settings import Settings, Task
 
 T = TypeVar("T")
@@ -203,6 +206,19 @@ def extractors_from(
     """The model that reads for facts, and the agents that have one of their own."""
     make: _Make[Extractor] = partial(_asking, ModelExtractor, settings, counter)
     return _for_agents(settings, "extract", memory_model, models, make)
+
+
+def topic_models_from(
+    settings: Settings, memory_model: ChatModel | None, counter: TokenCounter, models: ChatModels
+) -> tuple[ModelTopics | None, Mapping[str, ModelTopics]]:
+    """The model that is asked about topics, and the agents that have one of their own."""
+    make: _Make[ModelTopics] = partial(_asking, ModelTopics, settings, counter)
+    return _for_agents(settings, "topics", memory_model, models, make)
+
+
+def sentence_topics_from(counter: TokenCounter, embedder: Embedder | None, method: Method) -> TopicDescriber:
+    """Who describes topics without a model."""
+    return SentenceTopics(sentences=extractive_from(counter, embedder, method))
 
 
 def spoken_from(counter: TokenCounter, embedder: Embedder | None) -> Extractor:

@@ -11,6 +11,7 @@ from anyio.from_thread import start_blocking_portal
 
 from anaphora.bootstrap.stores import open_member, open_store, placement_of, servers_of
 from anaphora.bootstrap.system import SystemClock, system_randomness
+from anaphora.domain.jobs import JobKind
 from anaphora.services.maintenance import Check, Diagnosis
 from anaphora.settings import Settings
 from anaphora.storage.routed.opening import astray, opened_members
@@ -111,8 +112,8 @@ async def _at_home(settings: Settings) -> Check:
 def _looking() -> Mapping[str, Any]:
     """How a store is opened that plans nothing."""
 
-    def never(_strategy: str | None, _state: State, /) -> bool:
-        return False
+    def never(_strategy: str | None, _state: State, /) -> JobKind | None:
+        return None
 
     clock = SystemClock()
     return {"planner": never, "reader_of": str, "clock": clock, "time": None, "randomness": system_randomness}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from anaphora.domain.chunks import Chunk
 from anaphora.domain.keys import SeqRange, count_in
 from anaphora.domain.summaries import Point, Summary
+from anaphora.domain.topics import Topic
 
 #: how many of the newest turns a session remembers the starts of; windows must fit in it
 TAIL_TURNS = 64
@@ -65,6 +66,8 @@ class Snapshot:
     summary: Summary | None
     #: what was found of the session for the question, best first
     chunks: Sequence[Chunk] = ()
+    #: its newest closed topics, oldest first
+    topics: Sequence[Topic] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

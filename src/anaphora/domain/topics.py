@@ -117,13 +117,17 @@ class Opened(StrEnum):
     SHIFT = "shift"
     RETURN = "return"
     FULL = "full"
+    #: the session had ended, and was taken up again
+    AGAIN = "again"
 
 
 class Closed(StrEnum):
     """Why a topic ended where it ends."""
 
-    #: the next message opened another, or went back to one
+    #: the next message opened another
     SHIFT = "shift"
+    #: the next message went back to an earlier one
+    RETURN = "return"
     FULL = "full"
     #: the session was ended
     ENDED = "ended"
@@ -141,6 +145,8 @@ class Topic:
     closed: Closed
     #: of a return: the topic that it goes back to
     continues: UUID | None
+    #: of one that ended with a return: the topic that was gone back to
+    leads_to: UUID | None
     #: None until it was described
     name: str | None
     summary: str | None

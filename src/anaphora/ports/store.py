@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import UUID
 
+from anaphora.domain.jobs import JobKind
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import Message, Receipt
 from anaphora.domain.moments import AsOf, Moment
@@ -17,6 +18,7 @@ from anaphora.ports.facts import Chunks, Facts, Subjects
 from anaphora.ports.jobs import Jobs
 from anaphora.ports.rows import Append, Head, SessionRow, StoredReceipt
 from anaphora.ports.search import Embedding, Lookup, VectorIndex, WordIndex
+from anaphora.ports.topics import Topics
 
 if TYPE_CHECKING:
     from anaphora.ports.exchange import Exchange
@@ -25,10 +27,10 @@ T = TypeVar("T")
 
 
 class Planner(Protocol):
-    """Decides inside the append's transaction whether work is due."""
+    """Decides inside the append's transaction which work is due."""
 
-    def __call__(self, strategy: str | None, state: State, /) -> bool:
-        """True if the live reader has something to do."""
+    def __call__(self, strategy: str | None, state: State, /) -> JobKind | None:
+        """The job by which the live reader goes on, if it has something to do."""
         ...
 
 
@@ -285,6 +287,11 @@ class Unit(Protocol):
     @property
     def chunks(self) -> Chunks:
         """What stretches of sessions were about."""
+        ...
+
+    @property
+    def topics(self) -> Topics:
+        """Segments of sessions that are over."""
         ...
 
 

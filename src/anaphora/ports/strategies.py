@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from anaphora.domain.jobs import JobKind
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.plans import Plan, Selection, Snapshot, State
 
@@ -19,6 +20,11 @@ class Compaction(Protocol):
     @property
     def shows_chunks(self) -> int:
         """How many chunks stand in a prompt at most; 0: it shows none."""
+        ...
+
+    @property
+    def job(self) -> JobKind:
+        """The kind of job that carries it on."""
         ...
 
     def plan(self, state: State) -> Plan | None:

@@ -12,6 +12,7 @@ import anyio.to_thread
 from anaphora.domain.jobs import Fence, Job
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message
+from anaphora.domain.topics import Topic, TopicVector
 from anaphora.domain.vectors import Space
 from anaphora.errors import LeaseLost
 from anaphora.ports.clock import Clock, Failpoint
@@ -19,6 +20,7 @@ from anaphora.ports.models import Embedder
 from anaphora.ports.rows import PassageVector, SessionRow
 from anaphora.ports.store import Store, Unit
 from anaphora.rules.passages import passages
+from anaphora.services.meanings import Meanings
 from anaphora.services.planning import Planning
 from anaphora.services.retrieve import space_of
 
@@ -27,14 +29,24 @@ log = logging.getLogger("anaphora.embed")
 #: messages that one claim takes on, and passages that are computed before the worker may be stopped
 BATCH: Final = 128
 _AT_A_TIME: Final = 8
+#: topics that one claim takes on besides
+_TOPICS: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Assignment:
     row: SessionRow
     messages: Sequence[Message]
+    #: described topics without vectors, such as a change of embedder leaves
+    topics: Sequence[Topic]
     #: every live message before this one has its vectors when the batch is done
     stop: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    passages: Sequence[PassageVector]
+    topics: Sequence[TopicVector]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +56,7 @@ class Embed:
     store: Store
     planning: Planning
     embedder: Embedder
+    meanings: Meanings
     clock: Clock
     failpoint: Failpoint
 
@@ -61,9 +74,12 @@ class Embed:
         self.failpoint("embed.assigned")
         if assignment is None:
             return
-        vectors = await self._vectors(assignment.messages)
+        made = _Made(
+            passages=await self._vectors(assignment.messages),
+            topics=[one for topic in assignment.topics for one in (await self.meanings.of_topic(topic))[1]],
+        )
         self.failpoint("embed.after_model")
-        await self.store.write(job.tenant, lambda unit: self._commit(unit, job, fence, assignment, space, vectors))
+        await self.store.write(job.tenant, lambda unit: self._commit(unit, job, fence, assignment, space, made))
         self.failpoint("embed.after_commit")
         extra = {"event": "embedded", "session_id": str(job.session_id), "messages": len(assignment.messages)}
         log.info("Embedded %d messages of %s", len(assignment.messages), job.session_id, extra=extra)
@@ -79,12 +95,14 @@ class Embed:
         pending = unit.embedding.pending(row, space, limit=BATCH)
         # fewer than were asked for: behind the last of them nothing is left
         stop = pending[-1].seq + 1 if len(pending) == BATCH else row.head
-        if not pending:
+        topics = unit.topics.without_vectors(row, space, limit=_TOPICS)
+        if not pending and not topics:
             unit.embedding.embedded(row, space, stop)
             self._end(unit, job, fence, space)
             return None
-        unit.jobs.set_range(fence, SeqRange(pending[0].seq, stop), now=self.clock.now())
-        return _Assignment(row=row, messages=pending, stop=stop)
+        start = pending[0].seq if pending else stop
+        unit.jobs.set_range(fence, SeqRange(start, stop), now=self.clock.now())
+        return _Assignment(row=row, messages=pending, topics=topics, stop=stop)
 
     async def _vectors(self, messages: Sequence[Message]) -> list[PassageVector]:
         """The vectors of all passages; the worker can be stopped between a few of them."""
@@ -107,12 +125,13 @@ class Embed:
         fence: Fence,
         assignment: _Assignment,
         space: Space,
-        vectors: Sequence[PassageVector],
+        made: _Made,
     ) -> None:
         """Vectors, how far they go, and the job's end together, or nothing (I8)."""
         if not unit.jobs.holds(fence):
             raise LeaseLost(f"job {job.id} is not ours any more")
-        unit.vectors.put(assignment.row, space, vectors)
+        unit.vectors.put(assignment.row, space, made.passages)
+        unit.topics.put_vectors(job.tenant, space, made.topics)
         # what was edited meanwhile has no vectors still
         missing = unit.embedding.pending(assignment.row, space, limit=1)
         stop = min([assignment.stop, *(message.seq for message in missing)])

@@ -143,7 +143,7 @@ class Extract:
         row = unit.sessions.get(job.tenant, job.session_id)
         if row is None or job.attempt > job.max_attempts:
             return
-        self.planning.plan_extract_again(unit, row, job, now=self.clock.now())
+        self.planning.plan_later(unit, row, job, now=self.clock.now())
 
     def request(self, reading: Reading) -> ExtractionRequest:
         """What to ask for."""

@@ -62,17 +62,31 @@ class Planning:
     #: when sessions are read for facts; None: never
     schedule: ReadingSchedule | None = None
 
-    def is_due(self, strategy: str | None, state: State) -> bool:
-        """True if the live reader of a session has something to do: asked inside every append."""
-        return self.strategies.get(strategy).plan(state) is not None
+    def due(self, strategy: str | None, state: State) -> JobKind | None:
+        """By which job the live reader of a session goes on, if it has something to do: asked inside every append."""
+        compaction = self.strategies.get(strategy)
+        return compaction.job if compaction.plan(state) is not None else None
 
-    def plan_summarise(self, unit: Unit, row: SessionRow, *, now: datetime) -> bool:
-        """Queue a summary if one is due."""
+    def plan_compaction(self, unit: Unit, row: SessionRow, *, now: datetime) -> bool:
+        """Queue what the session's strategy wants: a summary if one is due, or following its topics."""
         strategy = self.strategies.get(row.strategy)
         head = unit.summaries.head(row.key.tenant, row.id, live_reader(strategy.name))
-        if strategy.plan(row.state(head.position)) is None:
+        state = row.state(head.position)
+        # what was followed to its end is not yet closed when the session ends
+        closes = strategy.job is JobKind.FOLLOW and state.ended and state.head > 0
+        if not closes and strategy.plan(state) is None:
             return False
-        return self._plan(unit, row, JobKind.SUMMARISE, now=now, run_at=now)
+        return self._plan(unit, row, strategy.job, now=now, run_at=now)
+
+    def plan_describe(self, unit: Unit, row: SessionRow, *, now: datetime) -> bool:
+        """Queue describing topics that have no description, or one that is stale."""
+        self._withdraw_waiting_for_model(unit, row, JobKind.DESCRIBE, now=now)
+        return self._plan(unit, row, JobKind.DESCRIBE, now=now, run_at=now)
+
+    def plan_describe_with_model(self, unit: Unit, row: SessionRow, *, now: datetime) -> bool:
+        """A topic was described without a model: do it again when one is there."""
+        later = now + timedelta(seconds=self.work.redo_seconds)
+        return self._plan(unit, row, JobKind.DESCRIBE, now=now, run_at=later, needs_model=True)
 
     def plan_embed(self, unit: Unit, row: SessionRow, *, now: datetime) -> bool:
         """Queue the vectors of messages that have none."""
@@ -101,7 +115,7 @@ class Planning:
             unit, row, JobKind.REEXTRACT, now=now, run_at=later, needs_model=True
         )
 
-    def plan_extract_again(self, unit: Unit, row: SessionRow, job: Job, *, now: datetime) -> None:
+    def plan_later(self, unit: Unit, row: SessionRow, job: Job, *, now: datetime) -> None:
         """Every attempt failed: the pauses double, so that a long outage costs few calls."""
         pause = max(self.work.retry.max_seconds, (now - job.created_at).total_seconds())
         later = now + timedelta(seconds=min(pause, _LONGEST_PAUSE))
@@ -162,16 +176,18 @@ class Planning:
         if starts:
             self.forget_rebuild(unit, row, now=now)
             self.plan_rebuild(unit, row, from_seq=min(starts), now=now)
-        self.plan_summarise(unit, row, now=now)
+        self.plan_compaction(unit, row, now=now)
         if unit.chunks.mark_stale(row, seq) is not None:
-            self._withdraw_waiting_for_model(unit, row, now=now)
+            self._withdraw_waiting_for_model(unit, row, JobKind.REEXTRACT, now=now)
             self.plan_reextract(unit, row, now=now)
+        if unit.topics.mark_stale(row, seq):
+            self.plan_describe(unit, row, now=now)
         self.plan_extract(unit, row, now=now)
 
-    def _withdraw_waiting_for_model(self, unit: Unit, row: SessionRow, *, now: datetime) -> None:
+    def _withdraw_waiting_for_model(self, unit: Unit, row: SessionRow, kind: JobKind, *, now: datetime) -> None:
         """What was changed is read again at once, by rules if there is no model."""
         for job in unit.jobs.list(row.key.tenant, states=[JobState.QUEUED], session_id=row.id):
-            if job.kind is JobKind.REEXTRACT and job.needs_model:
+            if job.kind is kind and job.needs_model:
                 unit.jobs.withdraw(row.key.tenant, job.id, now=now)
 
     def forget_rebuild(self, unit: Unit, row: SessionRow, *, now: datetime) -> None:
@@ -184,7 +200,7 @@ class Planning:
         """A model has just answered: what waits for one need not wait longer."""
         if first_without_model(summary) is not None:
             self.plan_redo(unit, row, summary, now=now)
-        for kind in (JobKind.REBUILD, JobKind.REEXTRACT):
+        for kind in (JobKind.REBUILD, JobKind.REEXTRACT, JobKind.DESCRIBE):
             unit.jobs.pull_forward(row.key.tenant, kind, now=now, limit=_PULL)
 
     def _plan(

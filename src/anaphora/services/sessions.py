@@ -71,7 +71,7 @@ class Sessions:
             if row.ended_at is None:
                 unit.sessions.set_ended(key.tenant, row.id, ended_at=self.clock.now())
                 row = _existing(unit, key)
-            self.planning.plan_summarise(unit, row, now=self.clock.now())
+            self.planning.plan_compaction(unit, row, now=self.clock.now())
             self.planning.plan_extract(unit, row, now=self.clock.now())
             return True
 

@@ -301,7 +301,7 @@ class Summarise:
         strategy = self.strategies.get(row.strategy)
         if job.kind is JobKind.REBUILD and not self._take_over(unit, row, strategy, job.from_seq or 0):
             self.planning.plan_rebuild(unit, row, from_seq=job.from_seq or 0, now=now, needs_model=job.needs_model)
-        self.planning.plan_summarise(unit, row, now=now)
+        self.planning.plan_compaction(unit, row, now=now)
 
     def _take_over(self, unit: Unit, row: SessionRow, strategy: Compaction, from_seq: int) -> bool:
         """Serve the rebuilt chain if it reaches as far as the live one, or if nothing that is left lies between."""

@@ -165,7 +165,7 @@ class SqlJobs:
         return self._queue([job]) > 0
 
     def plan_due(self, rows: Sequence[SessionRow], planner: Planner) -> None:
-        """Queue what the sessions need, as they now are: a summary if one is due, vectors, and reading for facts."""
+        """Queue what the sessions need, as they now are: what their strategy wants, vectors, and reading for facts."""
         policy, schedule = self._policy, self._policy.schedule
         keys = [(row.key.tenant, row.id, policy.reader_of(row.strategy)) for row in rows]
         if schedule is not None:
@@ -175,8 +175,9 @@ class SqlJobs:
         wanted: list[tuple[SessionRow, JobKind, datetime]] = []
         for row in rows:
             covered = at.get((row.key.tenant, row.id, policy.reader_of(row.strategy)), 0)
-            if planner(row.strategy, row.state(covered)):
-                wanted.append((row, JobKind.SUMMARISE, row.updated_at))
+            due = planner(row.strategy, row.state(covered))
+            if due is not None:
+                wanted.append((row, due, row.updated_at))
             if policy.embeds:
                 wanted.append((row, JobKind.EMBED, row.updated_at))
             if schedule is not None:

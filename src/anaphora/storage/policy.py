@@ -15,7 +15,7 @@ DEFAULT_MAX_ATTEMPTS = 5
 class AppendPolicy:
     """The decisions that the store is given and does not make."""
 
-    #: whether the live reader of a session has something to do
+    #: by which job the live reader of a session goes on, if it has something to do
     planner: Planner
     #: the name of the live reader of a strategy (None: the default one), such as `live:rolling_pairs`
     reader_of: Callable[[str | None], str]

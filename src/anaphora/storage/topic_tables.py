@@ -31,6 +31,7 @@ topics = sa.Table(
     text_column("opened"),
     text_column("closed"),
     uuid_column("continues", nullable=True),
+    uuid_column("leads_to", nullable=True),
     text_column("name", nullable=True),
     text_column("summary", nullable=True),
     sa.Column("tokens", sa.Integer, nullable=False),
@@ -52,6 +53,7 @@ topics = sa.Table(
     one_of("method", Method),
     one_of("trust", Trust),
     sa.CheckConstraint("(summary IS NULL) = (described_at IS NULL)", name="described"),
+    sa.CheckConstraint("(closed = 'return') = (leads_to IS NOT NULL)", name="leads_to"),
     sa.CheckConstraint("start >= 0 AND start < stop", name="span"),
 )
 

@@ -21,6 +21,7 @@ from anaphora.storage.policy import AppendPolicy
 from anaphora.storage.sessions import SqlSessions
 from anaphora.storage.subjects import SqlSubjects
 from anaphora.storage.summaries import SqlSummaries
+from anaphora.storage.topics import SqlTopics
 from anaphora.storage.words import Words
 
 
@@ -56,6 +57,7 @@ class SqlUnit:
         self.facts = SqlFacts(connection, self.effects)
         self.subjects = SqlSubjects(connection)
         self.chunks = SqlChunks(connection)
+        self.topics = SqlTopics(connection)
 
     def now(self) -> datetime:
         """The time on the clock that all users of the database share."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from anaphora.domain.chunks import Chunk
+from anaphora.domain.jobs import JobKind
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.plans import TAIL_TURNS, Plan, Selection, Snapshot, State
 from anaphora.domain.summaries import Point
@@ -45,6 +46,11 @@ class BatchExtraction:
     def name(self) -> str:
         """`batch_extraction`."""
         return NAME
+
+    @property
+    def job(self) -> JobKind:
+        """None is ever planned: who reads for facts makes the chunks."""
+        return JobKind.SUMMARISE
 
     @property
     def shows_chunks(self) -> int:

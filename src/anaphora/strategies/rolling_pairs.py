@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from anaphora.domain.jobs import JobKind
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.plans import TAIL_TURNS, Plan, Selection, Snapshot, State
 from anaphora.errors import InvalidInput
@@ -39,6 +40,11 @@ class RollingPairs:
     def name(self) -> str:
         """`rolling_pairs`."""
         return "rolling_pairs"
+
+    @property
+    def job(self) -> JobKind:
+        """Summaries carry it on."""
+        return JobKind.SUMMARISE
 
     @property
     def shows_chunks(self) -> int:

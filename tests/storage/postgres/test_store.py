@@ -14,6 +14,7 @@ import pytest
 import sqlalchemy as sa
 from tests.databases.postgres import database_of, opened
 
+from anaphora.domain.jobs import JobKind
 from anaphora.errors import StoreBusy, StoreError
 from anaphora.ports.store import Unit
 from anaphora.storage.columns import metadata
@@ -154,7 +155,7 @@ async def test_with_the_applications_own_filters_off_nobody_sees_another_tenants
     """I11: statements without any tenant, run as the store runs its own."""
     of_tenants = [table for table in metadata.sorted_tables if table is not store_meta]
     of_words = [sa.table(name, sa.column("tenant_id")) for name in ("message_words", "found_words")]
-    async with opened(await database_of(tmp_path), planner=lambda *_: True) as store:
+    async with opened(await database_of(tmp_path), planner=lambda *_: JobKind.SUMMARISE) as store:
         for tenant in ("t", "t2"):
             await store.append(append("mine", "too", key=key_of(tenant=tenant)))
 
@@ -189,7 +190,7 @@ async def test_with_the_applications_own_filters_off_nobody_sees_another_tenants
 
 
 async def test_who_looks_for_jobs_sees_nothing_that_was_said(tmp_path: Path) -> None:
-    async with opened(await database_of(tmp_path), planner=lambda *_: True) as store:
+    async with opened(await database_of(tmp_path), planner=lambda *_: JobKind.SUMMARISE) as store:
         await store.append(append("a"))
 
         def look(connection: sa.Connection) -> dict[str, int]:

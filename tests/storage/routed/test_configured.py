@@ -163,7 +163,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("postgres", "says"), REFUSED)
 def test_a_list_that_cannot_work_is_refused_in_one_line(postgres: dict[str, Any], says: str) -> None:
     settings = load(db=":servers:", postgres=postgres)
-    never = {"planner": lambda _strategy, _state: False, "reader_of": str}
+    never = {"planner": lambda _strategy, _state: None, "reader_of": str}
 
     async def opening() -> None:
         async with open_store(settings, clock=SystemClock(), time=None, read_only=False, randomness=bytes, **never):

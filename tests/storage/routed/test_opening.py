@@ -12,6 +12,7 @@ import pytest
 from tests.databases.postgres import database_of, opened, running_server
 
 from anaphora.bootstrap.system import SystemClock
+from anaphora.domain.jobs import JobKind
 from anaphora.errors import ConfigError, StoreError
 from anaphora.storage.postgres.embedded import Server
 from anaphora.storage.routed.notes import ServerNotes
@@ -190,7 +191,7 @@ async def test_a_server_that_is_down_takes_only_its_own_tenants_with_it(tmp_path
     assert PASSWORD in url
     urls = {"a": await database_of(tmp_path), "b": url}
     here, there = (next(tenant for tenant in TENANTS if TWO.server_of(tenant) == name) for name in "ab")
-    always_due = {"planner": lambda _strategy, _state: True}
+    always_due = {"planner": lambda _strategy, _state: JobKind.SUMMARISE}
     async with opened(urls["a"], **always_due) as beside:
         await beside.append(append("before", key=key_of(tenant=here)))
     async with listed(urls, TWO, patience=0.3) as store:

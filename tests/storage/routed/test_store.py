@@ -145,7 +145,7 @@ async def test_the_secret_is_that_of_all_together(tmp_path: Path) -> None:
 
 
 async def test_jobs_planned_by_hand_keep_the_order_of_their_server(tmp_path: Path) -> None:
-    async with files(tmp_path, planner=lambda _strategy, _state: False) as stores:
+    async with files(tmp_path, planner=lambda _strategy, _state: None) as stores:
         store = routed(stores)
         expected: list[UUID] = []
         for number in range(3):

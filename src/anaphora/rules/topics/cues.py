@@ -130,6 +130,14 @@ def telling(text: str) -> frozenset[str]:
     return frozenset(islice(dict.fromkeys(_telling(text)), _MAX_WORDS))
 
 
+def telling_words(text: str) -> Iterator[tuple[str, str]]:
+    """The words that say what a text is about, in order: the stem of each, and how it is written."""
+    for word in words(text):
+        folded = word.casefold()
+        if folded not in _SILENT and len(word) > 1:
+            yield stem(folded), word
+
+
 def goes_back(text: str) -> bool:
     """Whether it says that it goes back to something: "going back to ...", "noch mal zu ..."."""
     return _GOES_BACK.search(plain(text[:_REACH])) is not None

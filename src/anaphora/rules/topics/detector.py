@@ -26,6 +26,8 @@ class Limits:
     least_messages: int = 3
     #: characters from which on the next message of the user opens a topic, whatever it says
     most_characters: int = 25_000
+    #: messages from which on it does so too: what is read to judge the next message stays small
+    most_messages: int = 500
     #: sameness at or below which a model is asked
     doubt: float = score.DOUBT
     #: sameness at or below which there is a shift where no model is asked
@@ -74,7 +76,7 @@ def judge(
     evidence = views.closeness(topic, said.vector, scale) | views.cohesion(topic, now)
     same = score.sameness(evidence)
     reasons = _strongest(score.weighed(evidence))
-    if topic.characters >= limits.most_characters:
+    if topic.characters >= limits.most_characters or topic.messages >= limits.most_messages:
         return Verdict(stage=Stage.FULL, sameness=same, reasons=reasons)
     if topic.messages < limits.least_messages:
         return Verdict(stage=Stage.SAME, sameness=same, reasons=reasons)

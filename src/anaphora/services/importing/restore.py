@@ -175,7 +175,7 @@ class Restore:
             unit.exchange.derive(row, piece.chain, piece.chunks, piece.moves)
             self._plan_remaking(unit, row, piece)
             self._plan_rereading(unit, row, piece)
-        self.planning.plan_summarise(unit, row, now=now)
+        self.planning.plan_compaction(unit, row, now=now)
         self.planning.plan_embed(unit, row, now=now)
         self.planning.plan_extract(unit, row, now=now)
 

@@ -57,7 +57,7 @@ async def diagnose(
     """Everything that one snapshot can tell; nothing is written."""
     plain = _connector(url, wait, durable=durability == "full")
     connector, _ = await open_server(plain, randomness=randomness, read_only=True)
-    policy = AppendPolicy(planner=lambda _strategy, _state: False, reader_of=str, randomness=randomness)
+    policy = AppendPolicy(planner=lambda _strategy, _state: None, reader_of=str, randomness=randomness)
 
     def look(connection: sa.Connection) -> tuple[Check, ...]:
         unit = SqlUnit(connection, TsWords(connection), PgVectors(connection), policy, now=lambda: now)

@@ -65,6 +65,7 @@ def _topics() -> None:
         text("opened"),
         text("closed"),
         uid("continues", nullable=True),
+        uid("leads_to", nullable=True),
         text("name", nullable=True),
         text("summary", nullable=True),
         whole("tokens"),
@@ -81,11 +82,12 @@ def _topics() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("pk_topics")),
         of_session("topics"),
         sa.UniqueConstraint("tenant_id", "session_uid", "start", name=op.f("uq_topics_tenant_id_session_uid_start")),
-        sa.CheckConstraint("opened IN ('first', 'shift', 'return', 'full')", name=op.f("ck_topics_opened")),
-        sa.CheckConstraint("closed IN ('shift', 'full', 'ended')", name=op.f("ck_topics_closed")),
+        sa.CheckConstraint("opened IN ('first', 'shift', 'return', 'full', 'again')", name=op.f("ck_topics_opened")),
+        sa.CheckConstraint("closed IN ('shift', 'return', 'full', 'ended')", name=op.f("ck_topics_closed")),
         sa.CheckConstraint(_METHODS, name=op.f("ck_topics_method")),
         sa.CheckConstraint(_TRUSTS, name=op.f("ck_topics_trust")),
         sa.CheckConstraint("(summary IS NULL) = (described_at IS NULL)", name=op.f("ck_topics_described")),
+        sa.CheckConstraint("(closed = 'return') = (leads_to IS NOT NULL)", name=op.f("ck_topics_leads_to")),
         sa.CheckConstraint("start >= 0 AND start < stop", name=op.f("ck_topics_span")),
     )
 

@@ -97,9 +97,9 @@ class JobLaws(StoreLaws):
         """What is due is decided on the log as it now is and the head of the session's own strategy."""
         seen: list[tuple[str | None, State]] = []
 
-        def planner(strategy: str | None, state: State, /) -> bool:
+        def planner(strategy: str | None, state: State, /) -> JobKind | None:
             seen.append((strategy, state))
-            return False
+            return None
 
         def heads(unit: Unit) -> None:
             for name, position in (("live:standard", 2), ("rebuild:standard", 1), ("live:mine", 3)):

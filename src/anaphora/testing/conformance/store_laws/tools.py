@@ -44,14 +44,14 @@ def new_id() -> UUID:
     return uuid7(NOW, system_randomness(10))
 
 
-def never(_strategy: str | None, _state: State, /) -> bool:
+def never(_strategy: str | None, _state: State, /) -> JobKind | None:
     """Nothing is ever due."""
-    return False
+    return None
 
 
-def always(_strategy: str | None, _state: State, /) -> bool:
+def always(_strategy: str | None, _state: State, /) -> JobKind:
     """Something is always due."""
-    return True
+    return JobKind.SUMMARISE
 
 
 def reader_of(strategy: str | None) -> str:

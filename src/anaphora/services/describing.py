@@ -1,0 +1,205 @@
+"""Give closed topics their names and summaries: claim, read, ask, check, commit (I5, I8, I9, I20).
+
+Until a topic is described it stands in the prompt word by word: no answer waits, and nothing is missing meanwhile
+(holes 3.7, 3.8). What no model would describe, rules do, and it is done again when a model is there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from anaphora.domain.jobs import Fence, Job
+from anaphora.domain.messages import Message, least_trusted
+from anaphora.domain.summaries import Method
+from anaphora.domain.topics import Topic, TopicVector
+from anaphora.domain.vectors import Space
+from anaphora.errors import LeaseLost, ModelError
+from anaphora.ports.clock import Clock, Failpoint
+from anaphora.ports.models import TokenCounter
+from anaphora.ports.rows import SessionRow
+from anaphora.ports.store import Store, Unit
+from anaphora.ports.topics import TopicDescriber, TopicDraft, TopicRequest
+from anaphora.rules.text import truncate
+from anaphora.rules.topics.cues import telling
+from anaphora.rules.topics.views import heard
+from anaphora.rules.validity import checked_text
+from anaphora.services.meanings import Meanings
+from anaphora.services.planning import Planning
+from anaphora.services.settings import Strategies
+from anaphora.strategies.topics import Topics
+
+log = logging.getLogger("anaphora.topics")
+
+#: tokens of a name
+_NAME: Final = 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Assignment:
+    row: SessionRow
+    topic: Topic
+    messages: tuple[Message, ...]
+    summary_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    topic: Topic
+    #: what its views mean, and where; None: there is no embedder
+    vectors: tuple[TopicVector, ...]
+    space: Space | None
+    #: why no model described it, if one should have
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Describe:
+    """Runs jobs of kind DESCRIBE."""
+
+    store: Store
+    strategies: Strategies
+    planning: Planning
+    meanings: Meanings
+    #: None: no language model is configured
+    model: TopicDescriber | None
+    #: agents with a model of their own
+    model_by_agent: Mapping[str, TopicDescriber]
+    #: without a model; and where the model failed for good
+    sentences: TopicDescriber
+    digest: TopicDescriber
+    counter: TokenCounter
+    clock: Clock
+    failpoint: Failpoint
+
+    async def run(self, job: Job, fence: Fence) -> None:
+        """Describe the oldest topic that wants it, and queue the next.
+
+        Raises:
+            LeaseLost: the job is not ours any more; nothing was written.
+            ModelError: the model failed; the caller decides when to try again.
+
+        """
+        assignment = await self.store.write(job.tenant, lambda unit: self._assign(unit, job, fence))
+        self.failpoint("describe.assigned")
+        if assignment is None:
+            return
+        topic, reason = await self._described(job, assignment)
+        space, vectors = await self.meanings.of_topic(topic)
+        made = _Made(topic=topic, vectors=vectors, space=space, reason=reason)
+        self.failpoint("describe.after_model")
+        await self.store.write(job.tenant, lambda unit: self._commit(unit, job, fence, assignment, made))
+        self.failpoint("describe.after_commit")
+        extra = {"event": "described", "session_id": str(job.session_id), "method": str(topic.method)}
+        log.info("Described messages %s of %s", topic.range, job.session_id, extra=extra)
+
+    def abandon(self, unit: Unit, job: Job) -> None:
+        """Every attempt failed: try again later, after twice as long each time; an outage may last.
+
+        Not if its workers died of it: they would die again.
+        """
+        row = unit.sessions.get(job.tenant, job.session_id)
+        if row is not None and job.attempt <= job.max_attempts:
+            self.planning.plan_later(unit, row, job, now=self.clock.now())
+
+    # -- claim -------------------------------------------------------------------------------------------------
+
+    def _assign(self, unit: Unit, job: Job, fence: Fence) -> _Assignment | None:
+        """What to describe; topics of which every message was deleted go. None, and the job is done, if nothing is."""
+        row = unit.sessions.get(job.tenant, job.session_id)
+        if row is None or not unit.jobs.holds(fence):
+            raise LeaseLost(f"job {job.id} is not ours any more")
+        strategy = self.strategies.get(row.strategy)
+        tokens = strategy.summary_tokens if isinstance(strategy, Topics) else Topics().summary_tokens
+        with_model = self._model(row) is not None
+        while (topic := unit.topics.to_describe(job.tenant, row.id, without_model=with_model)) is not None:
+            live = unit.messages.range(job.tenant, row.id, topic.range, limit=len(topic.range))
+            if live:
+                if not unit.jobs.set_range(fence, topic.range, now=self.clock.now()):
+                    raise LeaseLost(f"job {job.id} is not ours any more")
+                return _Assignment(row=row, topic=topic, messages=tuple(live), summary_tokens=tokens)
+            unit.topics.replace(row, topic, None)
+        unit.jobs.finish(fence, now=self.clock.now())
+        return None
+
+    def _model(self, row: SessionRow) -> TopicDescriber | None:
+        return self.model_by_agent.get(row.key.agent, self.model)
+
+    # -- ask ---------------------------------------------------------------------------------------------------
+
+    async def _described(self, job: Job, assignment: _Assignment) -> tuple[Topic, str | None]:
+        """The topic with its description; and what was wrong, if the model failed for good."""
+        request = TopicRequest(
+            messages=assignment.messages, range=assignment.topic.range, max_tokens=assignment.summary_tokens
+        )
+        model = self._model(assignment.row)
+        if model is None:
+            return self._checked(assignment, await self.sentences.describe(request)), None
+        reason = "every earlier attempt ended without a result"
+        if job.attempt <= job.max_attempts:
+            try:
+                return self._checked(assignment, await model.describe(request)), None
+            except ModelError as error:
+                last = job.attempt >= job.max_attempts
+                # a description by rules is there: it is served until a model is back
+                if not last or (assignment.topic.summary is not None and not assignment.topic.stale):
+                    raise
+                reason = str(error)
+        return self._checked(assignment, await self.digest.describe(request)), reason
+
+    def _checked(self, assignment: _Assignment, draft: TopicDraft) -> Topic:
+        """The topic as it is to be kept. Pure but for the clock.
+
+        Raises:
+            ModelOutputInvalid: name or summary is empty, a refusal, or repeats the prompt.
+
+        """
+        messages, count = assignment.messages, self.counter.count
+        summary = truncate(checked_text(draft.summary, echoes=draft.echoes), assignment.summary_tokens, count)
+        name = self._name(draft)
+        words = {word for message in messages if heard(message.role) for word in telling(message.content)}
+        return replace(
+            assignment.topic,
+            name=name,
+            summary=summary,
+            tokens=count(f"{name}: {summary}" if name else summary),
+            words=tuple(sorted(words)),
+            method=draft.method,
+            model=draft.model,
+            prompt_version=draft.prompt_version,
+            trust=least_trusted(message.trust for message in messages),
+            stale=False,
+            first_at=min(message.created_at for message in messages),
+            last_at=max(message.created_at for message in messages),
+            described_at=self.clock.now(),
+        )
+
+    def _name(self, draft: TopicDraft) -> str | None:
+        """A name that may be shown; None if rules find no telling word."""
+        if draft.method is not Method.MODEL and not draft.name:
+            return None
+        return truncate(checked_text(draft.name, echoes=draft.echoes), _NAME, self.counter.count)
+
+    # -- commit ------------------------------------------------------------------------------------------------
+
+    def _commit(self, unit: Unit, job: Job, fence: Fence, assignment: _Assignment, made: _Made) -> None:
+        """Description, vectors and the job's end together, or nothing (I8): no vector of another topic (hole 3.3)."""
+        row = unit.sessions.get(job.tenant, job.session_id)
+        if row is None or not unit.jobs.holds(fence):
+            raise LeaseLost(f"job {job.id} is not ours any more")
+        if not unit.topics.replace(row, assignment.topic, made.topic):
+            raise LeaseLost(f"a topic of session {row.id} was described by somebody else")
+        if made.space is not None:
+            unit.topics.put_vectors(job.tenant, made.space, made.vectors)
+        now = self.clock.now()
+        if made.reason is None:
+            unit.jobs.finish(fence, now=now)
+        else:
+            unit.jobs.fail(fence, reason=made.reason, now=now)
+        with_model = self._model(row) is not None and made.reason is None
+        if unit.topics.to_describe(job.tenant, row.id, without_model=with_model) is not None:
+            self.planning.plan_describe(unit, row, now=now)
+        elif made.topic.method is not Method.MODEL:
+            self.planning.plan_describe_with_model(unit, row, now=now)

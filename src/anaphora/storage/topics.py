@@ -1,0 +1,234 @@
+"""Closed topics of sessions, and what their names and summaries mean."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from anaphora.domain.keys import SeqRange
+from anaphora.domain.messages import Trust
+from anaphora.domain.summaries import Method
+from anaphora.domain.topics import Closed, Opened, Topic, TopicVector, View
+from anaphora.domain.vectors import Space
+from anaphora.ports.rows import SessionRow
+from anaphora.storage.topic_tables import topic_vectors, topics
+from anaphora.storage.types import AnyRow
+
+TOPIC_COLUMNS = tuple(column for column in topics.c if column.name != "tenant_id")
+_SELECT = sa.select(*TOPIC_COLUMNS)
+_OF_SESSION = (topics.c.tenant_id == sa.bindparam("b_tenant"), topics.c.session_uid == sa.bindparam("b_uid"))
+_THIS = (*_OF_SESSION, topics.c.id == sa.bindparam("b_id"))
+_GET = _SELECT.where(topics.c.tenant_id == sa.bindparam("b_tenant"), topics.c.id == sa.bindparam("b_id"))
+_NEWEST = (
+    _SELECT.where(*_OF_SESSION, topics.c.start < sa.bindparam("before"))
+    .order_by(topics.c.start.desc())
+    .limit(sa.bindparam("most"))
+)
+_BETWEEN = _NEWEST.where(topics.c.stop > sa.bindparam("after"))
+_STALE = (
+    sa.update(topics)
+    .where(*_OF_SESSION, topics.c.start <= sa.bindparam("b_seq"), topics.c.stop > sa.bindparam("b_seq"))
+    .values(stale=True)
+)
+_UNSAID = topics.c.summary.is_(None) | topics.c.stale
+_FIRST = _SELECT.where(*_OF_SESSION).order_by(topics.c.start).limit(1)
+_TO_DESCRIBE = {
+    False: _FIRST.where(_UNSAID),
+    True: _FIRST.where(_UNSAID | (topics.c.method != Method.MODEL.value)),
+}
+#: what a description may change
+_CHANGEABLE: Final = (
+    "name",
+    "summary",
+    "tokens",
+    "words",
+    "method",
+    "model",
+    "prompt_version",
+    "trust",
+    "stale",
+    "first_at",
+    "last_at",
+    "described_at",
+)
+#: as it was when it was read: whoever described it or changed a message of it meanwhile has made it another
+_AS_IT_WAS = (
+    *_THIS,
+    topics.c.stale == sa.bindparam("b_stale"),
+    topics.c.described_at.is_not_distinct_from(sa.bindparam("b_described", type_=topics.c.described_at.type)),
+)
+_DELETE = sa.delete(topics).where(*_AS_IT_WAS)
+_CHANGE = (
+    sa.update(topics)
+    .where(*_AS_IT_WAS)
+    .values({name: sa.bindparam(name, type_=topics.c[name].type) for name in _CHANGEABLE})
+)
+_FORGET = sa.delete(topic_vectors).where(
+    topic_vectors.c.tenant_id == sa.bindparam("b_tenant"), topic_vectors.c.topic_id == sa.bindparam("b_id")
+)
+_HAS_VECTORS = sa.select(sa.literal(1)).where(
+    topic_vectors.c.tenant_id == topics.c.tenant_id,
+    topic_vectors.c.topic_id == topics.c.id,
+    topic_vectors.c.space == sa.bindparam("b_space"),
+)
+_WITHOUT = (
+    _SELECT.where(*_OF_SESSION, topics.c.summary.is_not(None), ~_HAS_VECTORS.exists())
+    .order_by(topics.c.start)
+    .limit(sa.bindparam("most"))
+)
+#: beyond every number of a message
+_ALL: Final = 2**31 - 1
+
+
+class SqlTopics:
+    """`ports.topics.Topics` over one transaction."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._run = connection.execute
+
+    def insert(self, row: SessionRow, topic: Topic) -> None:
+        """Keep a topic that was closed."""
+        self._run(sa.insert(topics), topic_values(row.key.tenant, topic))
+
+    def get(self, tenant: str, topic_id: UUID) -> Topic | None:
+        """The topic, or None."""
+        row = self._run(_GET, {"b_tenant": tenant, "b_id": topic_id}).one_or_none()
+        return topic_from(row) if row is not None else None
+
+    def list(self, tenant: str, session_id: UUID, *, limit: int, before: int | None = None) -> Sequence[Topic]:
+        """Topics of a session, newest first; with `before`, those that start before that message."""
+        where = {"b_tenant": tenant, "b_uid": session_id, "before": _ALL if before is None else before, "most": limit}
+        return [topic_from(row) for row in self._run(_NEWEST, where)]
+
+    def between(self, tenant: str, session_id: UUID, span: SeqRange, *, limit: int) -> Sequence[Topic]:
+        """Topics of a session that hold messages of the span, newest first."""
+        where = {"b_tenant": tenant, "b_uid": session_id, "before": span.stop, "after": span.start, "most": limit}
+        return [topic_from(row) for row in self._run(_BETWEEN, where)]
+
+    def mark_stale(self, row: SessionRow, seq: int) -> bool:
+        """The topic that holds the message is to be described again; False if none does."""
+        return self._run(_STALE, {"b_tenant": row.key.tenant, "b_uid": row.id, "b_seq": seq}).rowcount > 0
+
+    def to_describe(self, tenant: str, session_id: UUID, *, without_model: bool) -> Topic | None:
+        """The oldest topic that is to be described: not yet, stale, or (with `without_model`) not by a model."""
+        row = self._run(_TO_DESCRIBE[without_model], {"b_tenant": tenant, "b_uid": session_id}).one_or_none()
+        return topic_from(row) if row is not None else None
+
+    def replace(self, row: SessionRow, old: Topic, new: Topic | None) -> bool:
+        """Another description of the same topic, or none of it at all; False if it is not there as it was."""
+        tenant = row.key.tenant
+        this = {
+            "b_tenant": tenant,
+            "b_uid": row.id,
+            "b_id": old.id,
+            "b_stale": old.stale,
+            "b_described": old.described_at,
+        }
+        if new is None:
+            return self._run(_DELETE, this).rowcount > 0
+        values = topic_values(tenant, new)
+        if not self._run(_CHANGE, {**this, **{name: values[name] for name in _CHANGEABLE}}).rowcount:
+            return False
+        self._run(_FORGET, {"b_tenant": tenant, "b_id": old.id})
+        return True
+
+    def put_vectors(self, tenant: str, space: Space, vectors: Sequence[TopicVector]) -> None:
+        """Keep what views of topics mean, instead of what is there; those of topics that are gone are not kept."""
+        packed = [(one.topic_id, one.view.value, array("f", space.unit(one.vector)).tobytes()) for one in vectors]
+        if not packed:
+            return
+        wanted = {topic_id for topic_id, _, _ in packed}
+        there = set(
+            self._run(sa.select(topics.c.id).where(topics.c.tenant_id == tenant, topics.c.id.in_(wanted))).scalars()
+        )
+        self._run(
+            sa.delete(topic_vectors).where(
+                topic_vectors.c.tenant_id == tenant,
+                topic_vectors.c.topic_id.in_(there),
+                topic_vectors.c.space == space.name,
+            )
+        )
+        rows = [
+            {"tenant_id": tenant, "topic_id": topic_id, "view": view, "space": space.name, "embedding": embedding}
+            for topic_id, view, embedding in packed
+            if topic_id in there
+        ]
+        if rows:
+            self._run(sa.insert(topic_vectors), rows)
+
+    def vectors(
+        self, tenant: str, space: Space, wanted: Iterable[UUID]
+    ) -> Mapping[UUID, Mapping[View, Sequence[float]]]:
+        """What the views of the topics mean; topics without vectors in the space are left out."""
+        query = sa.select(topic_vectors.c.topic_id, topic_vectors.c.view, topic_vectors.c.embedding).where(
+            topic_vectors.c.tenant_id == tenant,
+            topic_vectors.c.topic_id.in_(set(wanted)),
+            topic_vectors.c.space == space.name,
+        )
+        found: dict[UUID, dict[View, Sequence[float]]] = {}
+        for topic_id, view, embedding in self._run(query):
+            found.setdefault(topic_id, {})[View(view)] = array("f", embedding)
+        return found
+
+    def without_vectors(self, row: SessionRow, space: Space, *, limit: int) -> Sequence[Topic]:
+        """Described topics of the session that have no vectors in the space yet, oldest first."""
+        where = {"b_tenant": row.key.tenant, "b_uid": row.id, "b_space": space.name, "most": limit}
+        return [topic_from(found) for found in self._run(_WITHOUT, where)]
+
+
+def topic_values(tenant: str, topic: Topic) -> dict[str, Any]:
+    """The topic as a row to insert."""
+    return {
+        "tenant_id": tenant,
+        "id": topic.id,
+        "session_uid": topic.session_id,
+        "start": topic.range.start,
+        "stop": topic.range.stop,
+        "opened": topic.opened.value,
+        "closed": topic.closed.value,
+        "continues": topic.continues,
+        "leads_to": topic.leads_to,
+        "name": topic.name,
+        "summary": topic.summary,
+        "tokens": topic.tokens,
+        "words": list(topic.words),
+        "method": topic.method.value if topic.method else None,
+        "model": topic.model,
+        "prompt_version": topic.prompt_version,
+        "trust": topic.trust.value,
+        "stale": topic.stale,
+        "first_at": topic.first_at,
+        "last_at": topic.last_at,
+        "closed_at": topic.closed_at,
+        "described_at": topic.described_at,
+    }
+
+
+def topic_from(row: AnyRow) -> Topic:
+    """The topic in a row of `TOPIC_COLUMNS`."""
+    return Topic(
+        id=row.id,
+        session_id=row.session_uid,
+        range=SeqRange(row.start, row.stop),
+        opened=Opened(row.opened),
+        closed=Closed(row.closed),
+        continues=row.continues,
+        leads_to=row.leads_to,
+        name=row.name,
+        summary=row.summary,
+        tokens=row.tokens,
+        words=tuple(row.words),
+        method=Method(row.method) if row.method else None,
+        model=row.model,
+        prompt_version=row.prompt_version,
+        trust=Trust(row.trust),
+        stale=row.stale,
+        first_at=row.first_at,
+        last_at=row.last_at,
+        closed_at=row.closed_at,
+        described_at=row.described_at,
+    )
