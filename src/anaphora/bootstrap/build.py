@@ -31,9 +31,11 @@ from anaphora.services.reindex import Reindex
 from anaphora.services.reranking import Reranking
 from anaphora.services.retrieve import Retrieve
 from anaphora.services.searching import Search
+from anaphora.services.segments import Segments
 from anaphora.services.sessions import Sessions
 from anaphora.services.settings import Strategies, live_reader
 from anaphora.services.subjects import Subjects
+from anaphora.services.topical import Topical
 from anaphora.settings import Settings
 from anaphora.worker.loop import Worker
 
@@ -61,6 +63,7 @@ class Services:
     reindex: Reindex
     facts: Facts
     subjects: Subjects
+    segments: Segments
     worker: Worker
 
 
@@ -156,6 +159,7 @@ def _services(ground: Ground) -> Services:
         ),
         facts=_facts(ground),
         subjects=Subjects(store=store, clock=world.clock, failpoint=world.failpoint),
+        segments=Segments(store=store, strategies=planning.strategies),
         worker=worker,
     )
 
@@ -201,6 +205,7 @@ def _contexts(ground: Ground, retrieve: Retrieve) -> Contexts:
         retrieve=retrieve,
         recall=Recall(tokens=settings.recall.tokens, thresholds=thresholds),
         knowledge=Knowledge(tokens=settings.facts.tokens, own_agent=settings.facts.agents == "own"),
+        topical=Topical(embedder=ground.embedder),
     )
 
 

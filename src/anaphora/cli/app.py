@@ -12,6 +12,7 @@ from anaphora.cli.fact_commands import Facts, Subjects
 from anaphora.cli.lazy import Entry, LazyGroup
 from anaphora.cli.logs import logging_to_stderr
 from anaphora.cli.options import Verbose
+from anaphora.cli.topic_commands import Topics
 
 
 class Root(LazyGroup):
@@ -278,6 +279,7 @@ def _group(name: str, cls: type[LazyGroup], summary: str) -> None:
 _group("summaries", Summaries, "Look into summaries: versions, points, differences, figures.")
 _group("facts", Facts, "See, add, correct, share and delete what is known of users.")
 _group("subjects", Subjects, "Say whom facts are about, and with whom they are shared.")
+_group("topics", Topics, "See what sessions of the strategy `topics` are cut into.")
 _group("sessions", Sessions, "List sessions.")
 _group("jobs", Jobs, "Look after background work.")
 _group("models", Models, "See and fetch models.")

@@ -18,6 +18,7 @@ from anaphora.cli.chat_talk import Room, Talk
 from anaphora.cli.output import plural
 from anaphora.domain.jobs import JobKind, JobState
 from anaphora.domain.messages import Message
+from anaphora.domain.topics import Segment
 from anaphora.errors import InvalidInput, UnknownName
 
 #: seconds that `/compact` waits
@@ -31,6 +32,7 @@ HELP: Mapping[str, str] = MappingProxyType(
     {
         "/context": "show the exact prompt, its tokens, and where every message is",
         "/summaries": "show the chain of summaries",
+        "/topics": "show the topics of this session",
         "/compact": "summarise now what is due",
         "/search": "WORDS: find messages by their words",
         "/memory": "show what is known of you",
@@ -43,6 +45,10 @@ HELP: Mapping[str, str] = MappingProxyType(
         "/help": "show these lines",
     }
 )
+
+
+#: what a session's strategy has to do at its end
+_COMPACTS = frozenset({JobKind.SUMMARISE, JobKind.FOLLOW, JobKind.DESCRIBE})
 
 
 class After(Enum):
@@ -76,6 +82,7 @@ class Commands:
         self._table: Mapping[str, Callable[[str], Awaitable[After | None]]] = {
             "/context": self._context,
             "/summaries": self._summaries,
+            "/topics": self._topics,
             "/compact": self._compact,
             "/search": self._search,
             "/memory": self._memory,
@@ -110,20 +117,30 @@ class Commands:
     async def _summaries(self, _: str) -> None:
         self._view.summaries(await self._talk.room.session.summaries(limit=VERSIONS))
 
+    async def _topics(self, _: str) -> None:
+        self._view.topics(await self._talk.room.session.topics(limit=VERSIONS))
+
     async def _compact(self, _: str) -> None:
         """The end of a session plans everything that can be summarised; the next word reopens it."""
         room = self._talk.room
-        newest = await room.session.summaries(limit=1)
+        newest, before = await room.session.summaries(limit=1), await self._closed()
         await room.session.end()
         with self._talk.stoppable():
             await room.memory.idle(PATIENCE)
         made = [v for v in await room.session.summaries(limit=VERSIONS) if not newest or v.version > newest[0].version]
-        self._view.compacted(made[::-1], await self._waiting())
+        closed = await self._closed()
+        topics = [closed[start] for start in sorted(closed.keys() - before.keys())]
+        self._view.compacted(made[::-1], topics, await self._waiting())
+
+    async def _closed(self) -> Mapping[int, Segment]:
+        """The newest closed topics of the session by their first messages."""
+        topics = await self._talk.room.session.topics(limit=VERSIONS)
+        return {segment.range.start: segment for segment in topics if segment.topic is not None}
 
     async def _waiting(self) -> str | None:
         room = self._talk.room
         jobs = await room.memory.jobs.list(states=[JobState.QUEUED, JobState.RUNNING], limit=200)
-        mine = [job for job in jobs if job.key == room.session.key and job.kind is JobKind.SUMMARISE]
+        mine = [job for job in jobs if job.key == room.session.key and job.kind in _COMPACTS]
         return (mine[0].reason or "the work goes on in the background") if mine else None
 
     async def _search(self, words: str) -> None:

@@ -16,6 +16,7 @@ from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message
 from anaphora.domain.search import Hit
 from anaphora.domain.summaries import Summary
+from anaphora.domain.topics import Segment
 
 NOTHING_YET = "I have nothing about that yet."
 #: a quote is cut after so many characters
@@ -152,13 +153,27 @@ class ChatView:
         for point in chain[0].points:
             self._say(f"  ({span(point.range)}) {point.text}")
 
-    def compacted(self, made: Sequence[Summary], waiting: str | None) -> None:
+    def topics(self, segments: Sequence[Segment]) -> None:
+        """The topics of the session, newest first."""
+        if not segments:
+            self._say("This session keeps no topics: start with `chat --strategy topics`.")
+        for segment in segments:
+            topic = segment.topic
+            again = " (again)" if segment.continues else ""
+            name = (topic.name if topic else None) or ("what is talked about now" if topic is None else "no name yet")
+            self._say(f"messages {span(segment.range)} · {segment.state}{again} · {name}", "bold")
+            if topic is not None and topic.summary is not None:
+                self._say(f"  {topic.summary}")
+
+    def compacted(self, made: Sequence[Summary], topics: Sequence[Segment], waiting: str | None) -> None:
         """What `/compact` brought."""
+        for segment in topics:
+            self._say(f"closed the topic of messages {span(segment.range)}")
         for summary in made:
             self._say(f"summarised {span(summary.range)} as v{summary.version} in {summary.generation_ms} ms")
         if waiting is not None:
             self._say(f"not done yet: {waiting}", "yellow")
-        elif not made:
+        elif not made and not topics:
             self._say("nothing due")
 
     def found(self, words: str, hits: Sequence[Hit]) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 from uuid import UUID
 
-from anaphora.domain.keys import SeqRange
+from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import Role, Trust
 from anaphora.domain.summaries import Method
 
@@ -163,8 +164,42 @@ class Topic:
     #: when the first and the last of its messages were said
     first_at: datetime
     last_at: datetime
+    #: when it was closed and described, and how long the log was then
     closed_at: datetime
+    closed_head: int
     described_at: datetime | None
+    described_head: int | None
+
+
+#: how a topic begins that follows one that ended so
+OPENED_AFTER: Final = {
+    Closed.SHIFT: Opened.SHIFT,
+    Closed.RETURN: Opened.RETURN,
+    Closed.FULL: Opened.FULL,
+    Closed.ENDED: Opened.AGAIN,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """A topic of a session, open or closed."""
+
+    key: SessionKey
+    range: SeqRange
+    opened: Opened
+    #: of a return: the topic that it goes back to
+    continues: UUID | None
+    #: None: it is open
+    topic: Topic | None
+
+    @property
+    def state(self) -> str:
+        """`open`, `closed` (nothing speaks for it yet), `stale` or `described`."""
+        if self.topic is None:
+            return "open"
+        if self.topic.summary is None:
+            return "closed"
+        return "stale" if self.topic.stale else "described"
 
 
 class View(StrEnum):

@@ -25,6 +25,10 @@ class SectionName(StrEnum):
     MEMORY = "memory"
     #: what is known of the user, and of whom the session is about
     FACTS = "facts"
+    #: what topics of earlier sessions were about
+    TOPICS = "topics"
+    #: closed topics of this session, word by word
+    THREADS = "threads"
     #: messages that were found for the question
     RELEVANT = "relevant"
     GAP = "gap"
@@ -33,7 +37,9 @@ class SectionName(StrEnum):
 
 
 #: what we wrote, though its role is `user`
-_OURS = frozenset({SectionName.MEMORY, SectionName.FACTS, SectionName.RELEVANT})
+_OURS = frozenset(
+    {SectionName.MEMORY, SectionName.FACTS, SectionName.TOPICS, SectionName.THREADS, SectionName.RELEVANT}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,5 +6,6 @@ from anaphora.memory.facts import FactsView, SubjectsView
 from anaphora.memory.jobs import JobsView
 from anaphora.memory.memory import GRACE, Memory
 from anaphora.memory.session import Session
+from anaphora.memory.topics import TopicsView
 
-__all__ = ["GRACE", "FactsView", "JobsView", "Memory", "Session", "SubjectsView"]
+__all__ = ["GRACE", "FactsView", "JobsView", "Memory", "Session", "SubjectsView", "TopicsView"]

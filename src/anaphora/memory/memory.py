@@ -20,6 +20,7 @@ from anaphora.memory.facts import FactsView, SubjectsView
 from anaphora.memory.jobs import JobsView
 from anaphora.memory.scope import tenant_of
 from anaphora.memory.session import Session
+from anaphora.memory.topics import TopicsView
 from anaphora.ports.exchange import Scope
 from anaphora.ports.models import ChatModel, Embedder
 from anaphora.ports.rows import SessionRow
@@ -44,6 +45,8 @@ class Memory:
         self.facts = FactsView(services)
         #: whom or what facts are about, and with whom they are shared
         self.subjects = SubjectsView(services)
+        #: what sessions of the strategy `topics` are cut into
+        self.topics = TopicsView(services)
 
     @classmethod
     @asynccontextmanager

@@ -16,6 +16,7 @@ from anaphora.domain.messages import Message, Part, Receipt
 from anaphora.domain.moments import AsOf
 from anaphora.domain.search import Hit
 from anaphora.domain.summaries import Summary
+from anaphora.domain.topics import Segment
 from anaphora.errors import InvalidInput, NotFound
 from anaphora.rules.admission import new_message
 from anaphora.services.chat import Answer, Turn
@@ -230,6 +231,10 @@ class Session:
         With `as_of`, those that there were at that moment, with the status that they had (see `context`).
         """
         return await self._services.sessions.summaries(self.key, limit=limit, before=before, as_of=as_of)
+
+    async def topics(self, *, limit: int = 50) -> Sequence[Segment]:
+        """The topics of a session of the strategy `topics`, newest first, the open one too."""
+        return await self._services.segments.of_session(self.key, limit=limit)
 
     async def rebuild(self, *, from_seq: int = 0) -> bool:
         """Queue making the summaries anew from a message on; False if that is under way already."""

@@ -25,14 +25,19 @@ from anaphora.rules.memory_block import MEMORY_NAME, render
 from anaphora.rules.relevant import Relevant, Thresholds, choose
 from anaphora.rules.text import MIN_SHORTENED, shorten
 from anaphora.rules.tokens import MESSAGE_OVERHEAD, message_tokens
+from anaphora.rules.topics.shown import Past, Thread, TopicBlock, choose_past, choose_threads
 
 #: a budget must hold the instructions and this many tokens beside them
 MIN_BESIDE_INSTRUCTIONS = 64
 
 #: the share of the room for the conversation that is kept for what was found, where not all of it fits
 _FOUND_SHARE = 4
-#: the share of it that facts may take at most
+#: the shares of it that facts, topics of other sessions, and threads of this one may take at most
 _FACTS_SHARE = 4
+_PAST_SHARE = 6
+_THREADS_SHARE = 4
+#: blocks whose entries have lines of their own
+_TOLD_APART = frozenset({SectionName.FACTS, SectionName.TOPICS, SectionName.THREADS, SectionName.RELEVANT})
 
 Count = Callable[[str], int]
 
@@ -66,6 +71,10 @@ class Material:
     user: str = ""
     facts_mark: str = ""
     facts_tokens: int = 0
+    #: topics of other sessions, and closed ones of this session with their messages, best first; their delimiter
+    past: tuple[Past, ...] = ()
+    threads: tuple[Thread, ...] = ()
+    topics_mark: str = ""
 
 
 def fixed_tokens(instructions: str | None, budget: int, count: Count) -> int:
@@ -97,18 +106,26 @@ def assemble(material: Material, budget: int, count: Count) -> Context:
     left -= sum(message.tokens for message in block)
     facts = _facts(material, left, count)
     left -= facts.tokens
+    past, threads = _past(material, left, count), _threads(material, left, wanted, count)
+    left -= past.tokens + threads.tokens
     # a conversation that does not fit anyway leaves some room for what answers the question
     kept = min(left // _FOUND_SHARE, material.hits_tokens) if material.hits and wanted > left else 0
     verbatim = _verbatim(material, left - kept, count)
     left -= sum(message.tokens for message in verbatim)
-    relevant = _relevant(material, verbatim, left, count)
-    recalled = (*_block(SectionName.FACTS, facts), *_block(SectionName.RELEVANT, relevant))
+    word_by_word = union((*(SeqRange(m.seq, m.seq + 1) for m in verbatim if m.seq is not None), *threads.verbatim))
+    relevant = _relevant(material, word_by_word, left, count)
+    recalled = (
+        *_block(SectionName.FACTS, facts),
+        *_block(SectionName.TOPICS, past),
+        *_block(SectionName.THREADS, threads),
+        *_block(SectionName.RELEVANT, relevant),
+    )
     messages = (*instructions, *block, *recalled, *verbatim, *query)
     coverage = account(
         material.head,
         summary_id=material.summary_id,
         points=points,
-        verbatim=union(SeqRange(m.seq, m.seq + 1) for m in verbatim if m.seq is not None),
+        verbatim=word_by_word,
         deleted=material.deleted,
     )
     first_shown = verbatim[0].seq if verbatim else material.head
@@ -123,7 +140,13 @@ def assemble(material: Material, budget: int, count: Count) -> Context:
         tokens_full_history=full,
         coverage=coverage,
         degraded=tuple(dict.fromkeys((*material.degraded, *behind))),
-        lines=(*_lines(material, messages, points, cut), *_fact_lines(facts), *_quotes(relevant)),
+        lines=(
+            *_lines(material, messages, points, cut),
+            *_fact_lines(facts),
+            *_topic_lines(SectionName.TOPICS, past),
+            *_topic_lines(SectionName.THREADS, threads),
+            *_quotes(relevant),
+        ),
     )
 
 
@@ -181,11 +204,22 @@ def _verbatim(material: Material, left: int, count: Count) -> tuple[PromptMessag
     return tuple(out)
 
 
-def _relevant(material: Material, verbatim: Sequence[PromptMessage], left: int, count: Count) -> Relevant:
+def _past(material: Material, left: int, count: Count) -> TopicBlock:
+    return choose_past(material.past, room=left // _PAST_SHARE, mark=material.topics_mark, count=count)
+
+
+def _threads(material: Material, left: int, wanted: int, count: Count) -> TopicBlock:
+    """Whole topics of the session, where the open one leaves room; else in a quarter of it."""
+    room = min(left // 2, max(left // _THREADS_SHARE, left - wanted))
+    hidden = {message.seq for message in material.messages}
+    return choose_threads(material.threads, room=room, hidden=hidden, mark=material.topics_mark, count=count)
+
+
+def _relevant(material: Material, shown: Sequence[SeqRange], left: int, count: Count) -> Relevant:
     return choose(
         material.hits,
         room=min(left, material.hits_tokens),
-        shown={message.seq for message in verbatim if message.seq is not None},
+        shown={seq for span in shown for seq in span},
         session_id=material.session_id,
         mark=material.hits_mark,
         count=count,
@@ -201,7 +235,7 @@ def _facts(material: Material, left: int, count: Count) -> FactBlock:
     return choose_facts(material.known, user=material.user, room=room, mark=material.facts_mark, count=count)
 
 
-def _block(section: SectionName, block: FactBlock | Relevant) -> tuple[PromptMessage, ...]:
+def _block(section: SectionName, block: FactBlock | Relevant | TopicBlock) -> tuple[PromptMessage, ...]:
     if not block.text:
         return ()
     return (PromptMessage(section=section, role=Role.USER, name=MEMORY_NAME, content=block.text, tokens=block.tokens),)
@@ -218,6 +252,20 @@ def _fact_lines(facts: FactBlock) -> tuple[Line, ...]:
             why=shown.why,
         )
         for shown in facts.facts
+    )
+
+
+def _topic_lines(section: SectionName, block: TopicBlock) -> tuple[Line, ...]:
+    return tuple(
+        Line(
+            section=section if shown.included else None,
+            source=shown.source,
+            range=shown.topic.range if section is SectionName.THREADS else None,
+            tokens=shown.tokens,
+            included=shown.included,
+            why=shown.why,
+        )
+        for shown in block.topics
     )
 
 
@@ -288,7 +336,7 @@ def _lines(
 ) -> tuple[Line, ...]:
     lines: list[Line] = []
     for message in messages:
-        if message.section in {SectionName.FACTS, SectionName.RELEVANT}:
+        if message.section in _TOLD_APART:
             continue
         if message.section is SectionName.MEMORY:
             lines.extend(_point_line(point, "the summary speaks for these messages") for point in points)

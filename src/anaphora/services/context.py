@@ -16,6 +16,7 @@ from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.plans import Selection, Snapshot, State
 from anaphora.domain.search import Hit
 from anaphora.domain.summaries import Method, Summary, SummaryStatus
+from anaphora.domain.topics import Topic
 from anaphora.ports.models import TokenCounter
 from anaphora.ports.rows import Head, SessionRow
 from anaphora.ports.store import Store, Unit
@@ -23,9 +24,12 @@ from anaphora.rules.assembly import Material, assemble, fixed_tokens
 from anaphora.rules.facts.shown import Known
 from anaphora.rules.memory_block import delimiter, mark
 from anaphora.rules.relevant import Thresholds
+from anaphora.rules.topics.shown import Past, Thread
 from anaphora.services.knowledge import Knowledge
 from anaphora.services.retrieve import MAX_LIMIT, MAX_QUERY_CHARS, Asked, Retrieve, Whose
 from anaphora.services.settings import Strategies, live_reader
+from anaphora.services.topical import Here, Topical
+from anaphora.strategies.topics import Topics
 
 #: messages read at a time, newest first, until the budget is full
 _PAGE = 48
@@ -61,6 +65,10 @@ class _Found:
     #: best first; more than have room where somebody puts them into a better order
     hits: tuple[Hit, ...] = ()
     known: tuple[Known, ...] = ()
+    #: the newest closed topics of the session; those that have to do with the question; and those of other sessions
+    closed: tuple[Topic, ...] = ()
+    threads: tuple[Thread, ...] = ()
+    past: tuple[Past, ...] = ()
     #: what was not as it should be after the snapshot
     degraded: tuple[str, ...] = ()
 
@@ -86,6 +94,7 @@ class Contexts:
     retrieve: Retrieve
     recall: Recall = field(default_factory=Recall)
     knowledge: Knowledge = field(default_factory=Knowledge)
+    topical: Topical = field(default_factory=Topical)
 
     async def build(
         self,
@@ -137,12 +146,12 @@ class Contexts:
             head=found.head,
             history_tokens=found.history_tokens,
             summary_id=found.summary.id if found.summary else None,
-            mark=delimiter(self.secret, found.summary.id) if found.summary else "",
+            mark=_mark_of_points(self.secret, found),
             selection=found.selection,
             messages=found.messages,
             deleted=found.deleted,
             degraded=(
-                *_degraded(found.summary, found.selection),
+                *_degraded(found),
                 *(wanted.asked.degraded if wanted.asked else ()),
                 *found.degraded,
             ),
@@ -155,6 +164,9 @@ class Contexts:
             user=wanted.key.user,
             facts_mark=mark(self.secret, b"facts", *(entry.fact.id.bytes for entry in found.known)),
             facts_tokens=self.knowledge.tokens,
+            past=found.past,
+            threads=found.threads,
+            topics_mark=_mark_of_topics(self.secret, found),
         )
 
     async def _asked(self, query: str | None, as_of: AsOf | None) -> Asked | None:
@@ -188,18 +200,32 @@ class Contexts:
         if as_of is None:
             known = self.knowledge.find(unit, key, row.subject if row else wanted.subject, asked, likely)
         compaction = self.strategies.get(row.strategy if row else wanted.strategy)
+        moment = None if as_of is None or row is None else unit.history.moment(row, as_of)
+        closed = self.topical.closed(unit, row, moment=moment) if isinstance(compaction, Topics) else ()
+        threads: tuple[Thread, ...] = ()
+        past: tuple[Past, ...] = ()
+        if asked is not None and isinstance(compaction, Topics):
+            here = Here(key=key, row=row, closed=closed)
+            threads, past = self.topical.find(unit, here, compaction, asked, likely)
         if row is None:
             empty = State(head=0, covered_to=0, turn_starts=(), turn_finished=True)
             selection = compaction.select(Snapshot(state=empty, summary=None))
             return _Found(
-                head=0, history_tokens=0, summary=None, selection=selection, messages=(), hits=hits, known=known
+                head=0,
+                history_tokens=0,
+                summary=None,
+                selection=selection,
+                messages=(),
+                hits=hits,
+                known=known,
+                past=past,
             )
-        moment = None if as_of is None else unit.history.moment(row, as_of)
         view = _Now(unit, row) if moment is None else _Then(unit, unit.history.session(row, moment), moment)
         head = view.head(live_reader(compaction.name))
         summary = view.summary(head.summary_id) if head.summary_id else None
         chunks = _chunks(unit, row, likely, compaction.shows_chunks)
-        selection = compaction.select(Snapshot(state=view.row.state(head.position), summary=summary, chunks=chunks))
+        state = view.row.state(head.position)
+        selection = compaction.select(Snapshot(state=state, summary=summary, chunks=chunks, topics=closed))
         return _Found(
             head=view.row.head,
             history_tokens=view.row.tokens,
@@ -210,6 +236,9 @@ class Contexts:
             session_id=row.id,
             hits=hits,
             known=known,
+            closed=closed,
+            threads=threads,
+            past=past,
         )
 
 
@@ -274,7 +303,23 @@ def _chunks(unit: Unit, row: SessionRow, hits: Sequence[Hit], wanted: int) -> Se
     return tuple({chunk.id: chunk for chunk in (*best, *newest)}.values())
 
 
-def _degraded(summary: Summary | None, selection: Selection) -> tuple[str, ...]:
-    made_without = any(point.method is not Method.MODEL for point in selection.points)
-    stale = summary is not None and summary.status is SummaryStatus.STALE and selection.points
+def _degraded(found: _Found) -> tuple[str, ...]:
+    points, summary = found.selection.points, found.summary
+    made_without = any(point.method is not Method.MODEL for point in points)
+    old = {topic.range for topic in found.closed if topic.stale}
+    stale = any(point.range in old for point in points) or (
+        summary is not None and summary.status is SummaryStatus.STALE and bool(points)
+    )
     return (*(("model",) if made_without else ()), *(("stale",) if stale else ()))
+
+
+def _mark_of_points(secret: bytes, found: _Found) -> str:
+    """The delimiter of the memory block: stable as long as the summary is, or the texts that stand in it are."""
+    if found.summary is not None:
+        return delimiter(secret, found.summary.id)
+    return mark(secret, b"points", *(f"{point.range}{point.text}".encode() for point in found.selection.points))
+
+
+def _mark_of_topics(secret: bytes, found: _Found) -> str:
+    shown = (*(entry.topic.id for entry in found.past), *(entry.topic.id for entry in found.threads))
+    return mark(secret, b"topics", *(topic.bytes for topic in shown))

@@ -174,6 +174,7 @@ class Describe:
             first_at=min(message.created_at for message in messages),
             last_at=max(message.created_at for message in messages),
             described_at=self.clock.now(),
+            described_head=assignment.row.head,
         )
 
     def _name(self, draft: TopicDraft) -> str | None:
@@ -189,11 +190,11 @@ class Describe:
         row = unit.sessions.get(job.tenant, job.session_id)
         if row is None or not unit.jobs.holds(fence):
             raise LeaseLost(f"job {job.id} is not ours any more")
-        if not unit.topics.replace(row, assignment.topic, made.topic):
+        topic, now = made.topic, self.clock.now()
+        if not unit.topics.replace(row, assignment.topic, replace(topic, described_at=now, described_head=row.head)):
             raise LeaseLost(f"a topic of session {row.id} was described by somebody else")
         if made.space is not None:
             unit.topics.put_vectors(job.tenant, made.space, made.vectors)
-        now = self.clock.now()
         if made.reason is None:
             unit.jobs.finish(fence, now=now)
         else:
@@ -201,5 +202,5 @@ class Describe:
         with_model = self._model(row) is not None and made.reason is None
         if unit.topics.to_describe(job.tenant, row.id, without_model=with_model) is not None:
             self.planning.plan_describe(unit, row, now=now)
-        elif made.topic.method is not Method.MODEL:
+        elif topic.method is not Method.MODEL:
             self.planning.plan_describe_with_model(unit, row, now=now)

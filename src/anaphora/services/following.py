@@ -9,14 +9,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
 
 from anaphora.domain.jobs import Fence, Job
 from anaphora.domain.keys import SeqRange, uuid7
 from anaphora.domain.messages import Message, least_trusted
-from anaphora.domain.topics import Closed, ClosedTopic, Opened, OpenTopic, Stage, Topic, Utterance, Verdict
+from anaphora.domain.topics import (
+    OPENED_AFTER,
+    Closed,
+    ClosedTopic,
+    Opened,
+    OpenTopic,
+    Stage,
+    Topic,
+    Utterance,
+    Verdict,
+)
 from anaphora.errors import LeaseLost, ModelError
 from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.rows import Head, SessionRow
@@ -36,12 +46,6 @@ _BATCH: Final = 128
 #: the newest messages of a topic that a model is shown before it says whether the next goes on with it
 _SHOWN: Final = 8
 _CLOSED_BY: Final = {Stage.SHIFT: Closed.SHIFT, Stage.RETURN: Closed.RETURN, Stage.FULL: Closed.FULL}
-_OPENED_AFTER: Final = {
-    Closed.SHIFT: Opened.SHIFT,
-    Closed.RETURN: Opened.RETURN,
-    Closed.FULL: Opened.FULL,
-    Closed.ENDED: Opened.AGAIN,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +207,7 @@ class Follow:
             id=uuid7(now, self.randomness(10)),
             session_id=assignment.row.id,
             range=SeqRange(last.range.stop if last else 0, stop),
-            opened=_OPENED_AFTER[last.closed] if last else Opened.FIRST,
+            opened=OPENED_AFTER[last.closed] if last else Opened.FIRST,
             closed=why,
             continues=last.leads_to if last else None,
             leads_to=leads_to,
@@ -218,7 +222,9 @@ class Follow:
             first_at=min(message.created_at for message in walk.said),
             last_at=max(message.created_at for message in walk.said),
             closed_at=now,
+            closed_head=assignment.row.head,
             described_at=None,
+            described_head=None,
         )
         walk.made.append(topic)
         walk.closed.append(ClosedTopic(id=str(topic.id), words=walk.open.words))
@@ -238,7 +244,7 @@ class Follow:
         if new != assignment.head and not unit.summaries.move_head(row, reader, old=assignment.head, new=new, now=now):
             raise LeaseLost(f"session {row.id} was followed by somebody else")
         for topic in made:
-            unit.topics.insert(row, topic)
+            unit.topics.insert(row, replace(topic, closed_at=now, closed_head=row.head))
         unit.jobs.finish(fence, now=now)
         if made:
             self.planning.plan_describe(unit, row, now=now)

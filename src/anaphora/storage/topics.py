@@ -54,6 +54,7 @@ _CHANGEABLE: Final = (
     "first_at",
     "last_at",
     "described_at",
+    "described_head",
 )
 #: as it was when it was read: whoever described it or changed a message of it meanwhile has made it another
 _AS_IT_WAS = (
@@ -204,7 +205,9 @@ def topic_values(tenant: str, topic: Topic) -> dict[str, Any]:
         "first_at": topic.first_at,
         "last_at": topic.last_at,
         "closed_at": topic.closed_at,
+        "closed_head": topic.closed_head,
         "described_at": topic.described_at,
+        "described_head": topic.described_head,
     }
 
 
@@ -230,5 +233,7 @@ def topic_from(row: AnyRow) -> Topic:
         first_at=row.first_at,
         last_at=row.last_at,
         closed_at=row.closed_at,
+        closed_head=row.closed_head,
         described_at=row.described_at,
+        described_head=row.described_head,
     )

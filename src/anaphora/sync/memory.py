@@ -7,6 +7,7 @@ from anaphora.memory import JobsView as AsyncJobsView
 from anaphora.memory import Memory as AsyncMemory
 from anaphora.memory import Session as AsyncSession
 from anaphora.memory import SubjectsView as AsyncSubjectsView
+from anaphora.memory import TopicsView as AsyncTopicsView
 from anaphora.sync.forward import Facade, Opening, blocking, making, plain, streaming
 from anaphora.sync.host import Host
 
@@ -48,6 +49,13 @@ class SubjectsView(Facade[AsyncSubjectsView]):
     remove_member = blocking(AsyncSubjectsView.remove_member)
 
 
+class TopicsView(Facade[AsyncTopicsView]):
+    """What sessions of the strategy `topics` are cut into."""
+
+    list = blocking(AsyncTopicsView.list)
+    show = blocking(AsyncTopicsView.show)
+
+
 class Session(Facade[AsyncSession]):
     """One conversation. May be used from several threads at once."""
 
@@ -66,6 +74,7 @@ class Session(Facade[AsyncSession]):
     stream = streaming(str, AsyncSession.stream)
     recall = blocking(AsyncSession.recall)
     summaries = blocking(AsyncSession.summaries)
+    topics = blocking(AsyncSession.topics)
     rebuild = blocking(AsyncSession.rebuild)
     end = blocking(AsyncSession.end)
     reset = blocking(AsyncSession.reset)
@@ -82,6 +91,8 @@ class Memory(Facade[AsyncMemory]):
         self.facts = FactsView(host, inner.facts)
         #: whom or what facts are about, and with whom they are shared
         self.subjects = SubjectsView(host, inner.subjects)
+        #: what sessions of the strategy `topics` are cut into
+        self.topics = TopicsView(host, inner.topics)
 
     open = Opening(AsyncMemory.open)
     close = blocking(AsyncMemory.close)
