@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from anaphora.domain.keys import SeqRange, SessionKey
     from anaphora.domain.messages import Message, Receipt, ReceiptState, Role
     from anaphora.domain.summaries import Point, Summary
+    from anaphora.domain.topics import Segment, Topic
     from anaphora.errors import AnaphoraError
     from anaphora.memory import Memory, Session
     from anaphora.services.chat import Answer
@@ -41,6 +42,7 @@ __all__ = [
     "Receipt",
     "ReceiptState",
     "Role",
+    "Segment",
     "SeqRange",
     "Session",
     "SessionKey",
@@ -48,6 +50,7 @@ __all__ = [
     "Source",
     "Subject",
     "Summary",
+    "Topic",
     "Visibility",
 ]
 
@@ -58,6 +61,7 @@ _HOMES: Final = {
     "anaphora.domain.keys": ("SeqRange", "SessionKey"),
     "anaphora.domain.messages": ("Message", "Receipt", "ReceiptState", "Role"),
     "anaphora.domain.summaries": ("Point", "Summary"),
+    "anaphora.domain.topics": ("Segment", "Topic"),
     "anaphora.errors": ("AnaphoraError",),
     "anaphora.memory": ("Memory", "Session"),
     "anaphora.services.chat": ("Answer",),

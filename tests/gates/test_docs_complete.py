@@ -25,7 +25,7 @@ import anaphora.testing
 import anaphora.testing.faults
 from anaphora.cli import app
 from anaphora.domain.plans import TAIL_TURNS
-from anaphora.memory import FactsView, JobsView, Memory, Session, SubjectsView
+from anaphora.memory import FactsView, JobsView, Memory, Session, SubjectsView, TopicsView
 from anaphora.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +43,7 @@ SHOWN_CLASSES = [
     JobsView,
     FactsView,
     SubjectsView,
+    TopicsView,
     *(value for name in anaphora.__all__ if inspect.isclass(value := getattr(anaphora, name))),
 ]
 
@@ -192,7 +193,9 @@ def test_every_member_of_a_public_class_is_in_the_reference(cls: type) -> None:
         assert members(cls) - in_code(text) == set()
 
 
-@pytest.mark.parametrize("cls", [Memory, Session, JobsView, FactsView, SubjectsView], ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize(
+    "cls", [Memory, Session, JobsView, FactsView, SubjectsView, TopicsView], ids=lambda cls: cls.__name__
+)
 def test_every_method_has_its_section_with_all_its_arguments(cls: type) -> None:
     told = sections(REFERENCE / "api.md")
     missing = {

@@ -18,9 +18,12 @@ from anaphora.domain.context import Context
 from anaphora.domain.jobs import Job
 from anaphora.domain.messages import Receipt
 from anaphora.services.chat import Answer
-from anaphora.sync import FactsView, JobsView, Memory, Session, SubjectsView
+from anaphora.sync import FactsView, JobsView, Memory, Session, SubjectsView, TopicsView
 
-PAIRS = [(getattr(anaphora.memory, cls.__name__), cls) for cls in (Memory, Session, JobsView, FactsView, SubjectsView)]
+PAIRS = [
+    (getattr(anaphora.memory, cls.__name__), cls)
+    for cls in (Memory, Session, JobsView, FactsView, SubjectsView, TopicsView)
+]
 METHODS = [
     (there, here, name)
     for there, here in PAIRS

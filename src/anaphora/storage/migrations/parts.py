@@ -98,7 +98,8 @@ def values_of(table: str, column: str, before: Sequence[str], after: Sequence[st
         "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE type = 'table' AND name = ? AND instr(sql, ?)",
         (old, new, table, old),
     ).rowcount
-    connection.exec_driver_sql(f"PRAGMA schema_version = {version + 1}")
+    # without it, connections that are open would go by the rule as they have read it
+    op.execute(sa.DDL("PRAGMA schema_version = %(next)s", context={"next": version + 1}))
     connection.exec_driver_sql("PRAGMA writable_schema = OFF")
     if changed != 1:
         raise RuntimeError(f"the rule {name} is not the one that was expected")
