@@ -15,9 +15,10 @@ from anaphora.prompts.answers import unparsable
 from anaphora.prompts.summary_and_facts import message_lines
 
 VERSION: Final = "topic_shift/1"
+TITLE: Final = "topic_shift"
 SCHEMA: Mapping[str, Any] = MappingProxyType(
     {
-        "title": "topic_shift",
+        "title": TITLE,
         "type": "object",
         "properties": {"same_topic": {"type": "boolean"}},
         "required": ["same_topic"],

@@ -21,6 +21,7 @@ from anaphora.prompts.answers import unparsable
 from anaphora.prompts.summary_and_facts import message_lines
 
 VERSION: Final = "topic_summary/1"
+TITLE: Final = "topic_summary"
 #: sentences of the instructions that no honest answer repeats
 ECHOES: Final = (
     "You read one topic of a conversation",
@@ -29,7 +30,7 @@ ECHOES: Final = (
 )
 SCHEMA: Mapping[str, Any] = MappingProxyType(
     {
-        "title": "topic_summary",
+        "title": TITLE,
         "type": "object",
         "properties": {"name": {"type": "string"}, "summary": {"type": "string"}},
         "required": ["name", "summary"],

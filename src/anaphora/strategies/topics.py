@@ -47,7 +47,8 @@ class Topics:
             raise InvalidInput("alone and doubt must be between 0 and 1, and alone not above doubt")
         if self.summary_tokens < 48:
             raise InvalidInput("summary_tokens must be at least 48")
-        if min(self.threads, self.past) < 0 or not 0 <= min(self.thread_threshold, self.past_threshold) <= 1:
+        thresholds = (self.thread_threshold, self.past_threshold)
+        if min(self.threads, self.past) < 0 or not all(0 <= threshold <= 1 for threshold in thresholds):
             raise InvalidInput("threads and past must not be negative, and their thresholds between 0 and 1")
 
     @property

@@ -10,21 +10,27 @@ import anyio.lowlevel
 
 from anaphora.domain.wire import PromptMessage
 from anaphora.ports.models import Completion
+from anaphora.prompts import topic_shift, topic_summary
 from anaphora.prompts.summary_and_facts import TITLE as EXTRACTION
 from anaphora.testing.extractions import extraction_answer, faithful_extraction
 from anaphora.testing.summaries import faithful_summary
+from anaphora.testing.topics import description, verdict
 
 #: gives the answer to a prompt, or raises a ModelError
 Script = Callable[[Sequence[PromptMessage], Mapping[str, Any] | None], str]
 
 
 def faithful(messages: Sequence[PromptMessage], schema: Mapping[str, Any] | None) -> str:
-    """Honest summaries and facts; anything else is answered by the first words of the last message."""
+    """Honest summaries, facts, and answers about topics; else the first words of the last message come back."""
     text = messages[-1].content
     if schema is None:
         return f"You said: {' '.join(text.split()[:12])}"
     if schema.get("title") == EXTRACTION:
         return extraction_answer(text)
+    if schema.get("title") == topic_shift.TITLE:
+        return verdict(text)
+    if schema.get("title") == topic_summary.TITLE:
+        return description(text)
     summary = faithful_summary(text)
     if "facts" not in schema.get("properties", {}):
         return summary

@@ -86,7 +86,10 @@ def check_account(context: Context, head: int) -> None:
     seen = Counter(chain.from_iterable(chain(parts.summarised, parts.verbatim, parts.elided, parts.deleted)))
     assert seen == Counter(range(head)), "I1: a message is missing or counted twice"
     shown = [m.seq for m in context.messages if m.seq is not None]
-    assert shown == sorted(set(chain.from_iterable(parts.verbatim))), "I1: the prompt is not what was declared"
+    threads = [line.range for line in context.lines if line.section is SectionName.THREADS and line.range is not None]
+    quoted = set(chain.from_iterable(parts.verbatim)) - set(shown)
+    assert shown == sorted(set(chain.from_iterable(parts.verbatim)) - quoted), "I1: the prompt is not what was declared"
+    assert all(any(seq in thread for thread in threads) for seq in quoted), "I1: declared verbatim, and shown nowhere"
     assert context.tokens == sum(m.tokens for m in context.messages) <= context.budget, "I10"
     for message in context.messages:
         if message.seq is not None and not message.shortened:
