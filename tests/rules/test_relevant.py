@@ -88,6 +88,18 @@ def test_what_says_the_same_is_quoted_once() -> None:
     assert relevant.quotes[1].why == "says what another hit says"
 
 
+WORDS = [f"{letter}{'x' * (number % 4)}" for number, letter in enumerate("abcdefghijklmnopqrstuvwyzäöü")]
+
+
+@given(st.sets(st.sampled_from(WORDS), min_size=12), st.data())
+def test_whichever_word_of_a_long_text_is_another_it_is_quoted_once(said: set[str], data: st.DataObject) -> None:
+    """Most pairs are not compared: those that are alike must be all the same."""
+    gone = data.draw(st.sampled_from(sorted(said)))
+    whole, rest = (" ".join(sorted(words)) for words in (said, said - {gone}))
+    assert seqs(chosen(hit(1, whole, score=2.0), hit(2, rest))) == [1]
+    assert seqs(chosen(hit(1, rest, score=2.0), hit(2, whole))) == [1]
+
+
 def test_what_had_no_room_is_not_said_and_so_repeats_nothing() -> None:
     shouted = "We leave!!!! " * 30 + "on Monday, at nine."
     relevant = chosen(hit(1, shouted, score=9.0), hit(5, "we leave on monday, at nine", score=1.0), room=60)
