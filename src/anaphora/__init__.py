@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from anaphora.domain.facts import Fact, FactState, FactVersion, Source, Subject, Visibility
     from anaphora.domain.keys import SeqRange, SessionKey
     from anaphora.domain.messages import Message, Receipt, ReceiptState, Role
+    from anaphora.domain.notepad import Page, PageAction
     from anaphora.domain.summaries import Point, Summary
     from anaphora.errors import AnaphoraError
     from anaphora.memory import Memory, Session
@@ -37,6 +38,8 @@ __all__ = [
     "Line",
     "Memory",
     "Message",
+    "Page",
+    "PageAction",
     "Point",
     "Receipt",
     "ReceiptState",
@@ -57,6 +60,7 @@ _HOMES: Final = {
     "anaphora.domain.facts": ("Fact", "FactState", "FactVersion", "Source", "Subject", "Visibility"),
     "anaphora.domain.keys": ("SeqRange", "SessionKey"),
     "anaphora.domain.messages": ("Message", "Receipt", "ReceiptState", "Role"),
+    "anaphora.domain.notepad": ("Page", "PageAction"),
     "anaphora.domain.summaries": ("Point", "Summary"),
     "anaphora.errors": ("AnaphoraError",),
     "anaphora.memory": ("Memory", "Session"),

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from anaphora.bootstrap.ground import Ground
-from anaphora.bootstrap.providers import extractive_from, extractors_from, spoken_from, summarisers_from
+from anaphora.bootstrap.providers import (
+    extractive_from,
+    extractors_from,
+    reflectors_from,
+    spoken_from,
+    summarisers_from,
+)
 from anaphora.domain.jobs import JobKind
 from anaphora.domain.keys import uuid7
 from anaphora.domain.summaries import Method
@@ -11,6 +17,7 @@ from anaphora.services.embed import Embed
 from anaphora.services.extract import Extract
 from anaphora.services.jobs import Jobs
 from anaphora.services.planning import ReadingSchedule
+from anaphora.services.reflect import Reflect
 from anaphora.services.summarise import Summarise
 from anaphora.settings import Settings
 from anaphora.worker.handlers import Handler
@@ -29,12 +36,14 @@ def worker_and_jobs(ground: Ground) -> tuple[Worker, Jobs]:
     world = ground.world
     extract = _extract(ground)
     summarise = _summarise(ground, extract)
-    with_model = any(service.model is not None or service.model_by_agent for service in (summarise, extract))
+    reflect = _reflect(ground)
+    with_model = any(service.model is not None or service.model_by_agent for service in (summarise, extract, reflect))
     handlers: dict[JobKind, Handler] = {
         JobKind.SUMMARISE: summarise,
         JobKind.REBUILD: summarise,
         JobKind.EXTRACT: extract,
         JobKind.REEXTRACT: extract,
+        JobKind.REFLECT: reflect,
     }
     if ground.embedder is not None:
         handlers[JobKind.EMBED] = Embed(
@@ -103,4 +112,18 @@ def _extract(ground: Ground) -> Extract:
         work=ground.planning.work,
         categories=settings.facts.categories,
         chunk_tokens=settings.batch_extraction.chunk_tokens,
+    )
+
+
+def _reflect(ground: Ground) -> Reflect:
+    model, by_agent = reflectors_from(ground.settings, ground.memory_model, ground.counter, ground.models)
+    return Reflect(
+        store=ground.store,
+        planning=ground.planning,
+        model=model,
+        model_by_agent=by_agent,
+        counter=ground.counter,
+        clock=ground.world.clock,
+        failpoint=ground.world.failpoint,
+        work=ground.planning.work,
     )

@@ -26,6 +26,7 @@ from anaphora.services.ingest import Ingest
 from anaphora.services.jobs import Jobs
 from anaphora.services.knowledge import Knowledge
 from anaphora.services.learning import Learning
+from anaphora.services.notepads import Notepads
 from anaphora.services.planning import Planning
 from anaphora.services.reindex import Reindex
 from anaphora.services.reranking import Reranking
@@ -61,6 +62,7 @@ class Services:
     reindex: Reindex
     facts: Facts
     subjects: Subjects
+    notepads: Notepads
     worker: Worker
 
 
@@ -84,7 +86,14 @@ async def open_services(
     work, strategies = settings.work(), settings.strategies()
     embeds = given.embedder is not None or settings.embedder != "none"
     schedule = schedule_from(settings)
-    planning = Planning(strategies=strategies, randomness=world.randomness, work=work, embeds=embeds, schedule=schedule)
+    planning = Planning(
+        strategies=strategies,
+        randomness=world.randomness,
+        work=work,
+        embeds=embeds,
+        schedule=schedule,
+        notes=settings.notes(),
+    )
     models = ChatModels()
     async with open_store(
         settings,
@@ -156,6 +165,7 @@ def _services(ground: Ground) -> Services:
         ),
         facts=_facts(ground),
         subjects=Subjects(store=store, clock=world.clock, failpoint=world.failpoint),
+        notepads=_notepads(ground),
         worker=worker,
     )
 
@@ -201,6 +211,7 @@ def _contexts(ground: Ground, retrieve: Retrieve) -> Contexts:
         retrieve=retrieve,
         recall=Recall(tokens=settings.recall.tokens, thresholds=thresholds),
         knowledge=Knowledge(tokens=settings.facts.tokens, own_agent=settings.facts.agents == "own"),
+        notes=settings.notes(),
     )
 
 
@@ -224,6 +235,16 @@ def _facts(ground: Ground) -> Facts:
         randomness=ground.world.randomness,
         failpoint=ground.world.failpoint,
         categories=ground.settings.facts.categories,
+    )
+
+
+def _notepads(ground: Ground) -> Notepads:
+    return Notepads(
+        store=ground.store,
+        notes=ground.planning.notes,
+        counter=ground.counter,
+        clock=ground.world.clock,
+        failpoint=ground.world.failpoint,
     )
 
 

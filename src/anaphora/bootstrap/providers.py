@@ -20,8 +20,10 @@ from anaphora.models.spoken import SpokenExtractor
 from anaphora.models.tokenizer import TiktokenCounter
 from anaphora.ports.extraction import Extractor
 from anaphora.ports.models import ChatModel, Embedder, Reranker, Summariser, TokenCounter
+from anaphora.ports.reflection import Reflector
 from anaphora.services.chat import Talker
 from anaphora.services.extractors import ModelExtractor
+from anaphora.services.reflectors import ModelReflector
 from anaphora.services.rerankers import ModelReranker
 from anaphora.services.summarisers import ModelSummariser
 from anaphora.settings import Settings, Task
@@ -203,6 +205,14 @@ def extractors_from(
     """The model that reads for facts, and the agents that have one of their own."""
     make: _Make[Extractor] = partial(_asking, ModelExtractor, settings, counter)
     return _for_agents(settings, "extract", memory_model, models, make)
+
+
+def reflectors_from(
+    settings: Settings, memory_model: ChatModel | None, counter: TokenCounter, models: ChatModels
+) -> tuple[Reflector | None, Mapping[str, Reflector]]:
+    """The model that reflects upon sessions, and the agents that have one of their own."""
+    make: _Make[Reflector] = partial(_asking, ModelReflector, settings, counter)
+    return _for_agents(settings, "reflect", memory_model, models, make)
 
 
 def spoken_from(counter: TokenCounter, embedder: Embedder | None) -> Extractor:

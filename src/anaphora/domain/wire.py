@@ -23,6 +23,8 @@ class SectionName(StrEnum):
 
     INSTRUCTIONS = "instructions"
     MEMORY = "memory"
+    #: what the assistant noted in earlier sessions
+    NOTEPAD = "notepad"
     #: what is known of the user, and of whom the session is about
     FACTS = "facts"
     #: messages that were found for the question
@@ -33,7 +35,7 @@ class SectionName(StrEnum):
 
 
 #: what we wrote, though its role is `user`
-_OURS = frozenset({SectionName.MEMORY, SectionName.FACTS, SectionName.RELEVANT})
+_OURS = frozenset({SectionName.MEMORY, SectionName.NOTEPAD, SectionName.FACTS, SectionName.RELEVANT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

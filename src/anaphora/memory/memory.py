@@ -18,6 +18,7 @@ from anaphora.domain.search import SearchResult
 from anaphora.errors import InvalidInput
 from anaphora.memory.facts import FactsView, SubjectsView
 from anaphora.memory.jobs import JobsView
+from anaphora.memory.notepad import NotepadView
 from anaphora.memory.scope import tenant_of
 from anaphora.memory.session import Session
 from anaphora.ports.exchange import Scope
@@ -44,6 +45,8 @@ class Memory:
         self.facts = FactsView(services)
         #: whom or what facts are about, and with whom they are shared
         self.subjects = SubjectsView(services)
+        #: what agents note of their sessions with users: see, rewrite, go back
+        self.notepad = NotepadView(services)
 
     @classmethod
     @asynccontextmanager

@@ -15,6 +15,7 @@ from anaphora.domain.plans import State
 from anaphora.domain.summaries import Summary
 from anaphora.ports.facts import Chunks, Facts, Subjects
 from anaphora.ports.jobs import Jobs
+from anaphora.ports.notepads import Notepads
 from anaphora.ports.rows import Append, Head, SessionRow, StoredReceipt
 from anaphora.ports.search import Embedding, Lookup, VectorIndex, WordIndex
 
@@ -285,6 +286,11 @@ class Unit(Protocol):
     @property
     def chunks(self) -> Chunks:
         """What stretches of sessions were about."""
+        ...
+
+    @property
+    def notepads(self) -> Notepads:
+        """What agents make of their sessions with users."""
         ...
 
 

@@ -14,6 +14,7 @@ from uuid import UUID
 from anaphora.domain.context import Context, Line
 from anaphora.domain.keys import SeqRange, subtract, union
 from anaphora.domain.messages import Message, Part, Role
+from anaphora.domain.notepad import Page
 from anaphora.domain.plans import Selection
 from anaphora.domain.search import Hit
 from anaphora.domain.summaries import Point
@@ -22,6 +23,7 @@ from anaphora.errors import BudgetTooSmall
 from anaphora.rules.coverage import account
 from anaphora.rules.facts.shown import FactBlock, Known, choose_facts
 from anaphora.rules.memory_block import MEMORY_NAME, render
+from anaphora.rules.notepad import NotepadBlock, choose_notes
 from anaphora.rules.relevant import Relevant, Thresholds, choose
 from anaphora.rules.text import MIN_SHORTENED, shorten
 from anaphora.rules.tokens import MESSAGE_OVERHEAD, message_tokens
@@ -31,8 +33,12 @@ MIN_BESIDE_INSTRUCTIONS = 64
 
 #: the share of the room for the conversation that is kept for what was found, where not all of it fits
 _FOUND_SHARE = 4
-#: the share of it that facts may take at most
+#: the shares of it that the notepad and facts may take at most
+_NOTEPAD_SHARE = 8
 _FACTS_SHARE = 4
+
+#: sections that have lines of their own
+_RECALLED = frozenset({SectionName.NOTEPAD, SectionName.FACTS, SectionName.RELEVANT})
 
 Count = Callable[[str], int]
 
@@ -66,6 +72,10 @@ class Material:
     user: str = ""
     facts_mark: str = ""
     facts_tokens: int = 0
+    #: what the notepad says, its delimiter, and how much of it there may be
+    page: Page | None = None
+    page_mark: str = ""
+    page_tokens: int = 0
 
 
 def fixed_tokens(instructions: str | None, budget: int, count: Count) -> int:
@@ -95,6 +105,8 @@ def assemble(material: Material, budget: int, count: Count) -> Context:
     wanted = sum(message.tokens for message in material.messages)
     points, block = _memory(material, max(left - wanted, left // 2), count)
     left -= sum(message.tokens for message in block)
+    notes = _notes(material, left, count)
+    left -= notes.tokens
     facts = _facts(material, left, count)
     left -= facts.tokens
     # a conversation that does not fit anyway leaves some room for what answers the question
@@ -102,8 +114,8 @@ def assemble(material: Material, budget: int, count: Count) -> Context:
     verbatim = _verbatim(material, left - kept, count)
     left -= sum(message.tokens for message in verbatim)
     relevant = _relevant(material, verbatim, left, count)
-    recalled = (*_block(SectionName.FACTS, facts), *_block(SectionName.RELEVANT, relevant))
-    messages = (*instructions, *block, *recalled, *verbatim, *query)
+    known = (*_block(SectionName.NOTEPAD, notes), *_block(SectionName.FACTS, facts))
+    messages = (*instructions, *block, *known, *_block(SectionName.RELEVANT, relevant), *verbatim, *query)
     coverage = account(
         material.head,
         summary_id=material.summary_id,
@@ -123,7 +135,12 @@ def assemble(material: Material, budget: int, count: Count) -> Context:
         tokens_full_history=full,
         coverage=coverage,
         degraded=tuple(dict.fromkeys((*material.degraded, *behind))),
-        lines=(*_lines(material, messages, points, cut), *_fact_lines(facts), *_quotes(relevant)),
+        lines=(
+            *_lines(material, messages, points, cut),
+            *_note_lines(notes),
+            *_fact_lines(facts),
+            *_quotes(relevant),
+        ),
     )
 
 
@@ -201,10 +218,31 @@ def _facts(material: Material, left: int, count: Count) -> FactBlock:
     return choose_facts(material.known, user=material.user, room=room, mark=material.facts_mark, count=count)
 
 
-def _block(section: SectionName, block: FactBlock | Relevant) -> tuple[PromptMessage, ...]:
+def _notes(material: Material, left: int, count: Count) -> NotepadBlock:
+    """What the notepad says, within its own share."""
+    room = min(material.page_tokens, left // _NOTEPAD_SHARE)
+    return choose_notes(material.page, room=room, mark=material.page_mark, count=count)
+
+
+def _block(section: SectionName, block: NotepadBlock | FactBlock | Relevant) -> tuple[PromptMessage, ...]:
     if not block.text:
         return ()
     return (PromptMessage(section=section, role=Role.USER, name=MEMORY_NAME, content=block.text, tokens=block.tokens),)
+
+
+def _note_lines(notes: NotepadBlock) -> tuple[Line, ...]:
+    if notes.page is None:
+        return ()
+    return (
+        Line(
+            section=SectionName.NOTEPAD if notes.text else None,
+            source=f"notepad, version {notes.page.version}",
+            range=None,
+            tokens=notes.tokens,
+            included=bool(notes.text),
+            why=notes.why,
+        ),
+    )
 
 
 def _fact_lines(facts: FactBlock) -> tuple[Line, ...]:
@@ -288,7 +326,7 @@ def _lines(
 ) -> tuple[Line, ...]:
     lines: list[Line] = []
     for message in messages:
-        if message.section in {SectionName.FACTS, SectionName.RELEVANT}:
+        if message.section in _RECALLED:
             continue
         if message.section is SectionName.MEMORY:
             lines.extend(_point_line(point, "the summary speaks for these messages") for point in points)

@@ -13,6 +13,7 @@ from anaphora.domain.context import Context
 from anaphora.domain.keys import SeqRange, SessionKey, checked_text
 from anaphora.domain.messages import Message
 from anaphora.domain.moments import AsOf, Moment
+from anaphora.domain.notepad import Page
 from anaphora.domain.plans import Selection, Snapshot, State
 from anaphora.domain.search import Hit
 from anaphora.domain.summaries import Method, Summary, SummaryStatus
@@ -22,10 +23,11 @@ from anaphora.ports.store import Store, Unit
 from anaphora.rules.assembly import Material, assemble, fixed_tokens
 from anaphora.rules.facts.shown import Known
 from anaphora.rules.memory_block import delimiter, mark
+from anaphora.rules.notepad import page_mark
 from anaphora.rules.relevant import Thresholds
 from anaphora.services.knowledge import Knowledge
 from anaphora.services.retrieve import MAX_LIMIT, MAX_QUERY_CHARS, Asked, Retrieve, Whose
-from anaphora.services.settings import Strategies, live_reader
+from anaphora.services.settings import Notes, Strategies, live_reader
 
 #: messages read at a time, newest first, until the budget is full
 _PAGE = 48
@@ -61,6 +63,8 @@ class _Found:
     #: best first; more than have room where somebody puts them into a better order
     hits: tuple[Hit, ...] = ()
     known: tuple[Known, ...] = ()
+    #: what the notepad says
+    page: Page | None = None
     #: what was not as it should be after the snapshot
     degraded: tuple[str, ...] = ()
 
@@ -86,6 +90,7 @@ class Contexts:
     retrieve: Retrieve
     recall: Recall = field(default_factory=Recall)
     knowledge: Knowledge = field(default_factory=Knowledge)
+    notes: Notes = field(default_factory=Notes)
 
     async def build(
         self,
@@ -155,6 +160,9 @@ class Contexts:
             user=wanted.key.user,
             facts_mark=mark(self.secret, b"facts", *(entry.fact.id.bytes for entry in found.known)),
             facts_tokens=self.knowledge.tokens,
+            page=found.page,
+            page_mark=page_mark(self.secret, found.page),
+            page_tokens=self.notes.tokens,
         )
 
     async def _asked(self, query: str | None, as_of: AsOf | None) -> Asked | None:
@@ -188,11 +196,21 @@ class Contexts:
         if as_of is None:
             known = self.knowledge.find(unit, key, row.subject if row else wanted.subject, asked, likely)
         compaction = self.strategies.get(row.strategy if row else wanted.strategy)
+        page: Page | None = None
+        if as_of is None and self.notes.of(compaction.name):
+            page = unit.notepads.newest(key.tenant, key.user, key.agent)
         if row is None:
             empty = State(head=0, covered_to=0, turn_starts=(), turn_finished=True)
             selection = compaction.select(Snapshot(state=empty, summary=None))
             return _Found(
-                head=0, history_tokens=0, summary=None, selection=selection, messages=(), hits=hits, known=known
+                head=0,
+                history_tokens=0,
+                summary=None,
+                selection=selection,
+                messages=(),
+                hits=hits,
+                known=known,
+                page=page,
             )
         moment = None if as_of is None else unit.history.moment(row, as_of)
         view = _Now(unit, row) if moment is None else _Then(unit, unit.history.session(row, moment), moment)
@@ -210,6 +228,7 @@ class Contexts:
             session_id=row.id,
             hits=hits,
             known=known,
+            page=page,
         )
 
 

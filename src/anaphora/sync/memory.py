@@ -5,6 +5,7 @@ from __future__ import annotations
 from anaphora.memory import FactsView as AsyncFactsView
 from anaphora.memory import JobsView as AsyncJobsView
 from anaphora.memory import Memory as AsyncMemory
+from anaphora.memory import NotepadView as AsyncNotepadView
 from anaphora.memory import Session as AsyncSession
 from anaphora.memory import SubjectsView as AsyncSubjectsView
 from anaphora.sync.forward import Facade, Opening, blocking, making, plain, streaming
@@ -48,6 +49,15 @@ class SubjectsView(Facade[AsyncSubjectsView]):
     remove_member = blocking(AsyncSubjectsView.remove_member)
 
 
+class NotepadView(Facade[AsyncNotepadView]):
+    """What agents note of their sessions with users."""
+
+    show = blocking(AsyncNotepadView.show)
+    history = blocking(AsyncNotepadView.history)
+    edit = blocking(AsyncNotepadView.edit)
+    revert = blocking(AsyncNotepadView.revert)
+
+
 class Session(Facade[AsyncSession]):
     """One conversation. May be used from several threads at once."""
 
@@ -82,6 +92,8 @@ class Memory(Facade[AsyncMemory]):
         self.facts = FactsView(host, inner.facts)
         #: whom or what facts are about, and with whom they are shared
         self.subjects = SubjectsView(host, inner.subjects)
+        #: what agents note of their sessions with users: see, rewrite, go back
+        self.notepad = NotepadView(host, inner.notepad)
 
     open = Opening(AsyncMemory.open)
     close = blocking(AsyncMemory.close)

@@ -10,8 +10,10 @@ import anyio.lowlevel
 
 from anaphora.domain.wire import PromptMessage
 from anaphora.ports.models import Completion
+from anaphora.prompts.reflection import TITLE as REFLECTION
 from anaphora.prompts.summary_and_facts import TITLE as EXTRACTION
 from anaphora.testing.extractions import extraction_answer, faithful_extraction
+from anaphora.testing.reflections import reflection_answer
 from anaphora.testing.summaries import faithful_summary
 
 #: gives the answer to a prompt, or raises a ModelError
@@ -19,12 +21,14 @@ Script = Callable[[Sequence[PromptMessage], Mapping[str, Any] | None], str]
 
 
 def faithful(messages: Sequence[PromptMessage], schema: Mapping[str, Any] | None) -> str:
-    """Honest summaries and facts; anything else is answered by the first words of the last message."""
+    """Honest summaries, facts and notes; anything else is answered by the first words of the last message."""
     text = messages[-1].content
     if schema is None:
         return f"You said: {' '.join(text.split()[:12])}"
     if schema.get("title") == EXTRACTION:
         return extraction_answer(text)
+    if schema.get("title") == REFLECTION:
+        return reflection_answer(text)
     summary = faithful_summary(text)
     if "facts" not in schema.get("properties", {}):
         return summary

@@ -178,6 +178,7 @@ class Restore:
         self.planning.plan_summarise(unit, row, now=now)
         self.planning.plan_embed(unit, row, now=now)
         self.planning.plan_extract(unit, row, now=now)
+        self.planning.plan_reflect(unit, row, now=now)
 
     def _plan_remaking(self, unit: Unit, row: SessionRow, piece: Piece) -> None:
         """Jobs are not exported: a rebuild under way goes on, what is stale or made without a model is made anew."""
