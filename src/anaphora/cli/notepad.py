@@ -9,6 +9,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from anaphora.bootstrap import Services
+from anaphora.cli.editor import edited
 from anaphora.cli.notepad_view import page_json, show_page, show_pages
 from anaphora.cli.options import Agent, AsJson, Db, Limit, Tenant, User
 from anaphora.cli.output import emit, say
@@ -98,7 +99,7 @@ def _edited(page: Page | None) -> str:
     """What somebody makes of the page in an editor."""
     if not sys.stdin.isatty():
         raise InvalidInput("say what the notepad should say: give a text, or - to read it from stdin")
-    text = typer.edit(page.text if page is not None else "", extension=".md")
+    text = edited(page.text if page is not None else "")
     if text is None:
         raise typer.Abort
     return text
