@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 
@@ -86,14 +86,8 @@ async def open_services(
     work, strategies = settings.work(), settings.strategies()
     embeds = given.embedder is not None or settings.embedder != "none"
     schedule = schedule_from(settings)
-    planning = Planning(
-        strategies=strategies,
-        randomness=world.randomness,
-        work=work,
-        embeds=embeds,
-        schedule=schedule,
-        notes=settings.notes(),
-    )
+    planning = Planning(strategies=strategies, randomness=world.randomness, work=work, embeds=embeds, schedule=schedule)
+    planning = replace(planning, notes=settings.notes())
     models = ChatModels()
     async with open_store(
         settings,

@@ -80,10 +80,9 @@ class KeptSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptPage:
-    """A page of a notepad, with the session that it was made of, if any, and the epoch of that now."""
+    """A page of a notepad, with the session that it was made of, if any."""
 
     session_id: UUID | None
-    epoch: int | None
     page: PageRecord
 
 

@@ -37,7 +37,8 @@ class Notepads(Protocol):
         """A message of the session says nothing any more (None: all of them): leave nothing of what was made of it.
 
         Pages that were reflected from it go, and with them every later one that was made of such a page: reflected
-        upon it, or bringing it back. What the user wrote stays.
+        upon it, or bringing it back. A session that loses a page loses all of them: it is to be reflected upon anew,
+        from its beginning. What the user wrote stays.
 
         Returns:
             The sessions whose reflections went, each once, the earliest first.

@@ -8,9 +8,10 @@ past and its sources; what it was learned from after its session was written is 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import datetime
 from functools import partial
 from itertools import chain
 from tempfile import SpooledTemporaryFile
@@ -57,6 +58,10 @@ _RECEIPTS = 1000
 _READ_BYTES = 1 << 18
 
 
+#: session, position and time of a move of the reader that reflects
+_Noted: TypeAlias = tuple[UUID, int, datetime]
+
+
 @dataclass(slots=True)
 class Tally:
     """What an export holds so far."""
@@ -87,6 +92,8 @@ class _Progress:
     more: bool = True
     #: epoch and length of each session as it was written
     logs: dict[UUID, tuple[int, int]] = field(default_factory=dict)
+    #: up to where each session was reflected upon when it was written, and when that was
+    noted: set[_Noted] = field(default_factory=set)
     #: whose sessions and facts were written
     users: set[str] = field(default_factory=set)
 
@@ -96,6 +103,7 @@ class _Progress:
             setattr(self.tally, each.name, getattr(batch.tally, each.name))
         self.after, self.fact, self.more = batch.after, batch.fact, batch.more
         self.logs.update(batch.logs)
+        self.noted |= batch.noted
         self.users |= batch.users
         self.tally.users = len(self.users)
 
@@ -180,7 +188,7 @@ class Export:
         while named := await self.store.read(scope.tenant, partial(_named, scope=scope, after=last)):
             for user, agent in named:
                 pages = await self.store.read(scope.tenant, partial(_pages, user=user, agent=agent, scope=scope))
-                for page in _sound(pages, progress.logs):
+                for page in _sound(pages, progress.noted):
                     progress.users.add(user)
                     progress.tally.pages += 1
                     yield line_of(page)
@@ -244,6 +252,8 @@ def _write_session(unit: Unit, row: SessionRow, scope: Scope, progress: _Progres
                 continue  # what was noted of it stays here: elsewhere it is to be reflected upon anew
             case MoveRecord():
                 tally.moves += 1
+                if record.reader == NOTEPAD_READER:
+                    progress.noted.add((row.id, record.position, record.at))
         aside.write(line_of(record).encode())
 
 
@@ -279,21 +289,17 @@ def _pages(unit: Unit, *, scope: Scope, user: str, agent: str) -> Sequence[KeptP
     return unit.exchange.pages(scope.tenant, user, agent)
 
 
-def _sound(pages: Sequence[KeptPage], logs: Mapping[UUID, tuple[int, int]]) -> Iterator[PageRecord]:
-    """Pages that were made of messages of the export, and those of the user; what was made of others is left out."""
+def _sound(pages: Sequence[KeptPage], noted: Collection[_Noted]) -> Iterator[PageRecord]:
+    """Pages of the user, and those that were there when their sessions were written; not what was made of others."""
     young = {
         kept.page.version
         for kept in pages
-        if kept.session_id is not None and kept.page.range is not None and not _is_written(kept, logs)
+        if kept.session_id is not None
+        and kept.page.range is not None
+        and (kept.session_id, kept.page.range.stop, kept.page.created_at) not in noted
     }
     lost = made_of([kept.page for kept in pages], young)
     return (kept.page for kept in pages if kept.page.version not in lost)
-
-
-def _is_written(kept: KeptPage, logs: Mapping[UUID, tuple[int, int]]) -> bool:
-    """The messages that the page was made of are in the export."""
-    epoch, head = logs.get(kept.session_id, (-1, 0)) if kept.session_id is not None else (-1, 0)
-    return kept.epoch == epoch and kept.page.range is not None and kept.page.range.stop <= head
 
 
 def _as_of(kept: Kept, logs: Mapping[UUID, tuple[int, int]]) -> ReceiptRecord | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from anaphora.domain.jobs import Fence, Job
@@ -176,7 +177,7 @@ class Reflect:
             # somebody else wrote or forgot a page meanwhile: begin again with what there is now
             unit.jobs.release(fence, now=now)
             return None
-        page = self._page(assignment, result)
+        page = self._page(assignment, result, now)
         if page is not None and not unit.notepads.insert(key.tenant, page):
             raise LeaseLost(f"page {page.version} was written by somebody else")
         new = Head(position=assignment.range.stop)
@@ -192,7 +193,8 @@ class Reflect:
             self.planning.plan_reflect(unit, after, now=now)
         return page
 
-    def _page(self, assignment: _Assignment, result: _Result) -> Page | None:
+    def _page(self, assignment: _Assignment, result: _Result, now: datetime) -> Page | None:
+        """The next page. Its time is that of the move of the head: by it an export knows that both are there."""
         if result.text is None or result.draft is None:
             return None
         key, before = assignment.row.key, assignment.before
@@ -211,7 +213,7 @@ class Reflect:
             model=result.draft.model,
             prompt_version=result.draft.prompt_version,
             trust=least_trusted([*trusts, *((before.trust,) if before is not None and before.text else ())]),
-            created_at=self.clock.now(),
+            created_at=now,
         )
 
 

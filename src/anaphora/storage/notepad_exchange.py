@@ -46,4 +46,4 @@ def _kept(row: AnyRow) -> KeptPage:
     page = page_from(row)
     session = page.session.session if page.session is not None else None
     record = PageRecord.of(page, record="page", session=session)
-    return KeptPage(session_id=page.session_id, epoch=row.epoch, page=record)
+    return KeptPage(session_id=page.session_id, page=record)

@@ -36,7 +36,7 @@ _THIS = (
     pages.c.agent_id == sa.bindparam("b_agent"),
 )
 #: with the name of the session; for `page_from`
-PAGES = sa.select(pages, sessions.c.session_id, sessions.c.epoch).outerjoin(sessions, _SESSION)
+PAGES = sa.select(pages, sessions.c.session_id).outerjoin(sessions, _SESSION)
 _NEWEST = (
     PAGES.where(*_THIS, pages.c.version < sa.bindparam("before"))
     .order_by(pages.c.version.desc())
@@ -97,11 +97,22 @@ class SqlNotepads:
         }
         if not read:
             return ()
-        lost = made_of(made, read)
+        lost = _lost(made, read)
         self._run(_DELETE, [{**this, "b_version": version} for version in sorted(lost)])
         self._effects.erased = True
         gone = (page.session_uid for page in made if page.version in lost and page.session_uid is not None)
         return tuple(dict.fromkeys(gone))
+
+
+def _lost(made: Sequence[AnyRow], read: set[int]) -> set[int]:
+    """These pages, all that was made of them, and whatever else was made of the sessions that lose one by that."""
+    while True:
+        lost = made_of(made, read)
+        losing = {page.session_uid for page in made if page.version in lost} - {None}
+        more = {page.version for page in made if page.session_uid in losing}
+        if more <= lost:
+            return lost
+        read = lost | more
 
 
 def page_from(row: AnyRow) -> Page:
