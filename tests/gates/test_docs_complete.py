@@ -25,7 +25,7 @@ import anaphora.testing
 import anaphora.testing.faults
 from anaphora.cli import app
 from anaphora.domain.plans import TAIL_TURNS
-from anaphora.memory import FactsView, JobsView, Memory, Session, SubjectsView
+from anaphora.memory import FactsView, JobsView, Memory, NotepadView, Session, SubjectsView
 from anaphora.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +43,7 @@ SHOWN_CLASSES = [
     JobsView,
     FactsView,
     SubjectsView,
+    NotepadView,
     *(value for name in anaphora.__all__ if inspect.isclass(value := getattr(anaphora, name))),
 ]
 

@@ -120,7 +120,7 @@ def test_sections_stand_in_their_order_and_the_query_last() -> None:
     order = list(SectionName)
     sections = [m.section for m in context.messages]
     assert sections == sorted(sections, key=order.index)
-    assert {*sections} == set(SectionName) - {SectionName.FACTS, SectionName.RELEVANT}
+    assert {*sections} == set(SectionName) - {SectionName.NOTEPAD, SectionName.FACTS, SectionName.RELEVANT}
     assert [m.seq for m in context.messages if m.section is SectionName.GAP] == list(range(10, 16))
     assert [m.seq for m in context.messages if m.section is SectionName.RECENT] == list(range(16, 24))
     assert context.messages[-1].content == "and now?"
