@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from anaphora.domain.facts import Fact, FactState, FactVersion, Source, Subject, Visibility
     from anaphora.domain.keys import SeqRange, SessionKey
     from anaphora.domain.messages import Message, Receipt, ReceiptState, Role
+    from anaphora.domain.notepad import Page, PageAction
     from anaphora.domain.summaries import Point, Summary
     from anaphora.domain.topics import Segment, Topic
     from anaphora.errors import AnaphoraError
@@ -38,6 +39,8 @@ __all__ = [
     "Line",
     "Memory",
     "Message",
+    "Page",
+    "PageAction",
     "Point",
     "Receipt",
     "ReceiptState",
@@ -60,6 +63,7 @@ _HOMES: Final = {
     "anaphora.domain.facts": ("Fact", "FactState", "FactVersion", "Source", "Subject", "Visibility"),
     "anaphora.domain.keys": ("SeqRange", "SessionKey"),
     "anaphora.domain.messages": ("Message", "Receipt", "ReceiptState", "Role"),
+    "anaphora.domain.notepad": ("Page", "PageAction"),
     "anaphora.domain.summaries": ("Point", "Summary"),
     "anaphora.domain.topics": ("Segment", "Topic"),
     "anaphora.errors": ("AnaphoraError",),

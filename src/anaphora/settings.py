@@ -22,7 +22,7 @@ from anaphora.rules.batching import BatchLimits
 from anaphora.rules.retry import RetryPolicy
 from anaphora.services.chat import ChatOptions
 from anaphora.services.retrieve import MAX_LIMIT
-from anaphora.services.settings import Strategies, Work
+from anaphora.services.settings import Notes, Strategies, Work
 from anaphora.strategies.batch_extraction import BatchExtraction
 from anaphora.strategies.rolling_pairs import RollingPairs
 from anaphora.strategies.sliding_window import SlidingWindow
@@ -31,7 +31,7 @@ from anaphora.strategies.topics import Topics
 DEFAULT_DB = "./anaphora.db"
 DEFAULT_FILE = "anaphora.toml"
 #: what a model may do in the background
-Task: TypeAlias = Literal["summarise", "extract", "topics"]
+Task: TypeAlias = Literal["summarise", "extract", "topics", "reflect"]
 
 
 class _Section(BaseModel):
@@ -117,6 +117,15 @@ class FactsSettings(_Section):
     tokens: int = Field(default=400, ge=0)
     #: which facts an agent may use: those that it learned itself, or all of the user's
     agents: Literal["own", "all"] = "all"
+
+
+class NotepadSettings(_Section):
+    """What agents note of their sessions with users, and how much of it stands in a prompt."""
+
+    #: which sessions are reflected upon, and see their notepad: those served by `topics`, all, or none
+    enabled: Literal["topics", "all", "none"] = "topics"
+    #: tokens that a page may have; also the most that it takes of a prompt
+    tokens: int = Field(default=200, ge=32)
 
 
 class EmbedderProfileSettings(_Section):
@@ -215,6 +224,7 @@ class Settings(BaseSettings):
     batch_extraction: BatchExtractionSettings = BatchExtractionSettings()
     recall: RecallSettings = RecallSettings()
     facts: FactsSettings = FactsSettings()
+    notepad: NotepadSettings = NotepadSettings()
     worker: WorkerSettings = WorkerSettings()
     postgres: PostgresSettings = PostgresSettings()
 
@@ -291,6 +301,10 @@ class Settings(BaseSettings):
             input_tokens=worker.input_tokens,
             redo_seconds=worker.redo_seconds,
         )
+
+    def notes(self) -> Notes:
+        """Which sessions are reflected upon, and how long a page may be."""
+        return Notes(sessions=self.notepad.enabled, tokens=self.notepad.tokens)
 
     def chat_model(self, agent: str | None = None) -> ChatModelSettings:
         """The model that answers for an agent (None: for those without one of their own)."""
@@ -409,6 +423,7 @@ def _known(loc: tuple[Any, ...]) -> list[str]:
         "batch_extraction": BatchExtractionSettings,
         "recall": RecallSettings,
         "facts": FactsSettings,
+        "notepad": NotepadSettings,
         "embedder_profile": EmbedderProfileSettings,
         "agents": AgentSettings,
         "tasks": ModelSettings,

@@ -259,6 +259,15 @@ async def test_memory_of_nobody_says_so() -> None:
     assert "Nothing is known of mara yet." in await talked(settings(), "/memory")
 
 
+async def test_the_notepad_is_shown_as_it_is_now() -> None:
+    assert "Nothing is noted of mara yet." in await talked(settings(), "/notepad")
+    async with Memory.open(settings=settings(), worker=False) as memory:
+        await memory.notepad.edit("- Learns the cello.", user="mara")
+    shown = await talked(settings(), "/notepad")
+    assert "- Learns the cello." in shown
+    assert "version 1, written by the user" in shown
+
+
 async def test_what_others_share_is_listed_with_their_names() -> None:
     async with Memory.open(settings=settings(), worker=False) as memory:
         await memory.subjects.create("rex", user="bob", members=["mara"])

@@ -16,6 +16,7 @@ from tests.conformance import (
     broken_history,
     broken_jobs,
     broken_logs,
+    broken_notepads,
     broken_schedule,
     broken_sessions,
     broken_together,
@@ -48,6 +49,7 @@ MODULES: tuple[ModuleType, ...] = (
     broken_fact_ends,
     broken_fact_reading,
     broken_chunks,
+    broken_notepads,
     broken_schedule,
 )
 BROKEN = [

@@ -25,7 +25,7 @@ import anaphora.testing
 import anaphora.testing.faults
 from anaphora.cli import app
 from anaphora.domain.plans import TAIL_TURNS
-from anaphora.memory import FactsView, JobsView, Memory, Session, SubjectsView, TopicsView
+from anaphora.memory import FactsView, JobsView, Memory, NotepadView, Session, SubjectsView, TopicsView
 from anaphora.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -44,6 +44,7 @@ SHOWN_CLASSES = [
     FactsView,
     SubjectsView,
     TopicsView,
+    NotepadView,
     *(value for name in anaphora.__all__ if inspect.isclass(value := getattr(anaphora, name))),
 ]
 

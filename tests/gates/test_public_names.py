@@ -25,6 +25,8 @@ PUBLIC = {
         "Line",
         "Memory",
         "Message",
+        "Page",
+        "PageAction",
         "Point",
         "Receipt",
         "ReceiptState",

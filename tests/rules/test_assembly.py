@@ -120,7 +120,13 @@ def test_sections_stand_in_their_order_and_the_query_last() -> None:
     order = list(SectionName)
     sections = [m.section for m in context.messages]
     assert sections == sorted(sections, key=order.index)
-    found_for_it = {SectionName.FACTS, SectionName.TOPICS, SectionName.THREADS, SectionName.RELEVANT}
+    found_for_it = {
+        SectionName.NOTEPAD,
+        SectionName.FACTS,
+        SectionName.TOPICS,
+        SectionName.THREADS,
+        SectionName.RELEVANT,
+    }
     assert {*sections} == set(SectionName) - found_for_it
     assert [m.seq for m in context.messages if m.section is SectionName.GAP] == list(range(10, 16))
     assert [m.seq for m in context.messages if m.section is SectionName.RECENT] == list(range(16, 24))

@@ -6,6 +6,7 @@ from anaphora.bootstrap.ground import Ground
 from anaphora.bootstrap.providers import (
     extractive_from,
     extractors_from,
+    reflectors_from,
     sentence_topics_from,
     spoken_from,
     summarisers_from,
@@ -21,6 +22,7 @@ from anaphora.services.following import Follow
 from anaphora.services.jobs import Jobs
 from anaphora.services.meanings import Meanings
 from anaphora.services.planning import ReadingSchedule
+from anaphora.services.reflect import Reflect
 from anaphora.services.summarise import Summarise
 from anaphora.settings import Settings
 from anaphora.worker.handlers import Handler
@@ -39,12 +41,14 @@ def worker_and_jobs(ground: Ground) -> tuple[Worker, Jobs]:
     world = ground.world
     extract = _extract(ground)
     summarise = _summarise(ground, extract)
-    with_model = any(service.model is not None or service.model_by_agent for service in (summarise, extract))
+    reflect = _reflect(ground)
+    with_model = any(service.model is not None or service.model_by_agent for service in (summarise, extract, reflect))
     handlers: dict[JobKind, Handler] = {
         JobKind.SUMMARISE: summarise,
         JobKind.REBUILD: summarise,
         JobKind.EXTRACT: extract,
         JobKind.REEXTRACT: extract,
+        JobKind.REFLECT: reflect,
     }
     handlers |= _of_topics(ground)
     if ground.embedder is not None:
@@ -146,4 +150,18 @@ def _extract(ground: Ground) -> Extract:
         work=ground.planning.work,
         categories=settings.facts.categories,
         chunk_tokens=settings.batch_extraction.chunk_tokens,
+    )
+
+
+def _reflect(ground: Ground) -> Reflect:
+    model, by_agent = reflectors_from(ground.settings, ground.memory_model, ground.counter, ground.models)
+    return Reflect(
+        store=ground.store,
+        planning=ground.planning,
+        model=model,
+        model_by_agent=by_agent,
+        counter=ground.counter,
+        clock=ground.world.clock,
+        failpoint=ground.world.failpoint,
+        work=ground.planning.work,
     )

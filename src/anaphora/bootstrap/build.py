@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 
@@ -26,6 +26,7 @@ from anaphora.services.ingest import Ingest
 from anaphora.services.jobs import Jobs
 from anaphora.services.knowledge import Knowledge
 from anaphora.services.learning import Learning
+from anaphora.services.notepads import Notepads
 from anaphora.services.planning import Planning
 from anaphora.services.reindex import Reindex
 from anaphora.services.reranking import Reranking
@@ -64,6 +65,7 @@ class Services:
     facts: Facts
     subjects: Subjects
     segments: Segments
+    notepads: Notepads
     worker: Worker
 
 
@@ -88,6 +90,7 @@ async def open_services(
     embeds = given.embedder is not None or settings.embedder != "none"
     schedule = schedule_from(settings)
     planning = Planning(strategies=strategies, randomness=world.randomness, work=work, embeds=embeds, schedule=schedule)
+    planning = replace(planning, notes=settings.notes())
     models = ChatModels()
     async with open_store(
         settings,
@@ -160,6 +163,7 @@ def _services(ground: Ground) -> Services:
         facts=_facts(ground),
         subjects=Subjects(store=store, clock=world.clock, failpoint=world.failpoint),
         segments=Segments(store=store, strategies=planning.strategies),
+        notepads=_notepads(ground),
         worker=worker,
     )
 
@@ -206,6 +210,7 @@ def _contexts(ground: Ground, retrieve: Retrieve) -> Contexts:
         recall=Recall(tokens=settings.recall.tokens, thresholds=thresholds),
         knowledge=Knowledge(tokens=settings.facts.tokens, own_agent=settings.facts.agents == "own"),
         topical=Topical(embedder=ground.embedder),
+        notes=settings.notes(),
     )
 
 
@@ -229,6 +234,16 @@ def _facts(ground: Ground) -> Facts:
         randomness=ground.world.randomness,
         failpoint=ground.world.failpoint,
         categories=ground.settings.facts.categories,
+    )
+
+
+def _notepads(ground: Ground) -> Notepads:
+    return Notepads(
+        store=ground.store,
+        notes=ground.planning.notes,
+        counter=ground.counter,
+        clock=ground.world.clock,
+        failpoint=ground.world.failpoint,
     )
 
 

@@ -21,9 +21,11 @@ from anaphora.models.spoken import SpokenExtractor
 from anaphora.models.tokenizer import TiktokenCounter
 from anaphora.ports.extraction import Extractor
 from anaphora.ports.models import ChatModel, Embedder, Reranker, Summariser, TokenCounter
+from anaphora.ports.reflection import Reflector
 from anaphora.ports.topics import TopicDescriber
 from anaphora.services.chat import Talker
 from anaphora.services.extractors import ModelExtractor
+from anaphora.services.reflectors import ModelReflector
 from anaphora.services.rerankers import ModelReranker
 from anaphora.services.summarisers import ModelSummariser
 from anaphora.services.topic_models import ModelTopics
@@ -219,6 +221,14 @@ def topic_models_from(
 def sentence_topics_from(counter: TokenCounter, embedder: Embedder | None, method: Method) -> TopicDescriber:
     """Who describes topics without a model."""
     return SentenceTopics(sentences=extractive_from(counter, embedder, method))
+
+
+def reflectors_from(
+    settings: Settings, memory_model: ChatModel | None, counter: TokenCounter, models: ChatModels
+) -> tuple[Reflector | None, Mapping[str, Reflector]]:
+    """The model that reflects upon sessions, and the agents that have one of their own."""
+    make: _Make[Reflector] = partial(_asking, ModelReflector, settings, counter)
+    return _for_agents(settings, "reflect", memory_model, models, make)
 
 
 def spoken_from(counter: TokenCounter, embedder: Embedder | None) -> Extractor:

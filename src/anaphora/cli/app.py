@@ -11,6 +11,7 @@ import anaphora
 from anaphora.cli.fact_commands import Facts, Subjects
 from anaphora.cli.lazy import Entry, LazyGroup
 from anaphora.cli.logs import logging_to_stderr
+from anaphora.cli.notepad_commands import Notepad
 from anaphora.cli.options import Verbose
 from anaphora.cli.topic_commands import Topics
 
@@ -280,6 +281,7 @@ _group("summaries", Summaries, "Look into summaries: versions, points, differenc
 _group("facts", Facts, "See, add, correct, share and delete what is known of users.")
 _group("subjects", Subjects, "Say whom facts are about, and with whom they are shared.")
 _group("topics", Topics, "See what sessions of the strategy `topics` are cut into.")
+_group("notepad", Notepad, "See and rewrite what an agent noted of its sessions with a user.")
 _group("sessions", Sessions, "List sessions.")
 _group("jobs", Jobs, "Look after background work.")
 _group("models", Models, "See and fetch models.")

@@ -36,6 +36,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "/compact": "summarise now what is due",
         "/search": "WORDS: find messages by their words",
         "/memory": "show what is known of you",
+        "/notepad": "show what was noted of earlier sessions",
         "/undo": "take back what was remembered last",
         "/retry": "answer the last unanswered message again",
         "/export": "[PATH]: write the session to a file, one JSON object a line",
@@ -86,6 +87,7 @@ class Commands:
             "/compact": self._compact,
             "/search": self._search,
             "/memory": self._memory,
+            "/notepad": self._notepad,
             "/undo": self._undo,
             "/retry": self._retry,
             "/export": self._export,
@@ -154,6 +156,12 @@ class Commands:
         await self._talk.look()
         room = self._talk.room
         self._view.known(await room.remembered.known(), user=room.session.key.user)
+
+    async def _notepad(self, _: str) -> None:
+        room = self._talk.room
+        key = room.session.key
+        page = await room.memory.notepad.show(user=key.user, agent=key.agent, tenant=key.tenant)
+        self._view.noted(page, user=key.user)
 
     async def _undo(self, _: str) -> None:
         self._view.taken_back(*await self._talk.room.remembered.undo())

@@ -9,11 +9,13 @@ from rich.text import Text
 
 from anaphora.cli.fact_ids import short_ids
 from anaphora.cli.facts_view import marks_of
+from anaphora.cli.notepad_view import origin
 from anaphora.cli.output import clean, plural
 from anaphora.domain.context import Context
 from anaphora.domain.facts import Fact, FactState
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message
+from anaphora.domain.notepad import Page
 from anaphora.domain.search import Hit
 from anaphora.domain.summaries import Summary
 from anaphora.domain.topics import Segment
@@ -195,6 +197,14 @@ class ChatView:
             self._say(f"  {ids[fact.id]}  {_short(fact.content)} ({marks})")
         more = f"{len(facts) - _FACTS} more; " if len(facts) > _FACTS else ""
         self._say(f"  {more}`anaphora facts` corrects, shares and deletes them", "dim")
+
+    def noted(self, page: Page | None, *, user: str) -> None:
+        """What `/notepad` brought."""
+        if page is None or not page.text:
+            self._say(f"Nothing is noted of {user} yet.")
+            return
+        self._say(page.text)
+        self._say(f"  version {page.version}, {origin(page)}; `anaphora notepad` rewrites it and goes back", "dim")
 
     def taken_back(self, fact: Fact, left: Fact | None) -> None:
         """What `/undo` did."""

@@ -36,14 +36,14 @@ class Page:
     text: str
     tokens: int
     #: of a page that was reflected: the session, and the messages of it that were read
-    session: SessionKey | None
-    session_id: UUID | None
-    range: SeqRange | None
+    session: SessionKey | None = None
+    session_id: UUID | None = None
+    range: SeqRange | None = None
     #: of a page that was reflected: how, by whom, and how it was asked
-    method: Method | None
-    model: str | None
-    prompt_version: str | None
+    method: Method | None = None
+    model: str | None = None
+    prompt_version: str | None = None
     trust: Trust
     #: the version that a page that was reverted says again
-    restores: int | None
+    restores: int | None = None
     created_at: datetime

@@ -21,6 +21,7 @@ from anaphora.domain.fact_records import (
     FactVersionRecord,
     SubjectRecord,
 )
+from anaphora.domain.notepad_records import PageRecord
 from anaphora.domain.record_fields import (
     MOST,
     Count,
@@ -188,6 +189,7 @@ class FooterRecord(RecordModel):
     facts: Count = 0
     fact_versions: Count = 0
     fact_sources: Count = 0
+    pages: Count = 0
     sha256: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of all lines before, each with its line feed.")
 
 
@@ -204,6 +206,7 @@ Record: TypeAlias = (
     | FactRecord
     | FactVersionRecord
     | FactSourceRecord
+    | PageRecord
     | FooterRecord
 )
 
@@ -221,6 +224,7 @@ KINDS: Final = (
     "fact",
     "fact_version",
     "fact_source",
+    "page",
     "end",
 )
 

@@ -23,6 +23,8 @@ class SectionName(StrEnum):
 
     INSTRUCTIONS = "instructions"
     MEMORY = "memory"
+    #: what the assistant noted in earlier sessions
+    NOTEPAD = "notepad"
     #: what is known of the user, and of whom the session is about
     FACTS = "facts"
     #: what topics of earlier sessions were about
@@ -38,7 +40,14 @@ class SectionName(StrEnum):
 
 #: what we wrote, though its role is `user`
 _OURS = frozenset(
-    {SectionName.MEMORY, SectionName.FACTS, SectionName.TOPICS, SectionName.THREADS, SectionName.RELEVANT}
+    {
+        SectionName.MEMORY,
+        SectionName.NOTEPAD,
+        SectionName.FACTS,
+        SectionName.TOPICS,
+        SectionName.THREADS,
+        SectionName.RELEVANT,
+    }
 )
 
 

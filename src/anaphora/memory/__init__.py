@@ -5,7 +5,17 @@ from __future__ import annotations
 from anaphora.memory.facts import FactsView, SubjectsView
 from anaphora.memory.jobs import JobsView
 from anaphora.memory.memory import GRACE, Memory
+from anaphora.memory.notepad import NotepadView
 from anaphora.memory.session import Session
 from anaphora.memory.topics import TopicsView
 
-__all__ = ["GRACE", "FactsView", "JobsView", "Memory", "Session", "SubjectsView", "TopicsView"]
+__all__ = [
+    "GRACE",
+    "FactsView",
+    "JobsView",
+    "Memory",
+    "NotepadView",
+    "Session",
+    "SubjectsView",
+    "TopicsView",
+]

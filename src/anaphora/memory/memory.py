@@ -18,6 +18,7 @@ from anaphora.domain.search import SearchResult
 from anaphora.errors import InvalidInput
 from anaphora.memory.facts import FactsView, SubjectsView
 from anaphora.memory.jobs import JobsView
+from anaphora.memory.notepad import NotepadView
 from anaphora.memory.scope import tenant_of
 from anaphora.memory.session import Session
 from anaphora.memory.topics import TopicsView
@@ -47,6 +48,8 @@ class Memory:
         self.subjects = SubjectsView(services)
         #: what sessions of the strategy `topics` are cut into
         self.topics = TopicsView(services)
+        #: what agents note of their sessions with users: see, rewrite, go back
+        self.notepad = NotepadView(services)
 
     @classmethod
     @asynccontextmanager

@@ -17,6 +17,7 @@ from anaphora.domain.fact_records import (
 )
 from anaphora.domain.facts import Fact, FactAction, FactVersion, Source
 from anaphora.domain.keys import SeqRange, SessionKey
+from anaphora.domain.notepad_records import PageRecord
 from anaphora.domain.records import (
     MessageRecord,
     MoveRecord,
@@ -75,6 +76,14 @@ class KeptSource:
     session_id: UUID
     epoch: int
     source: FactSourceRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptPage:
+    """A page of a notepad, with the session that it was made of, if any."""
+
+    session_id: UUID | None
+    page: PageRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +170,19 @@ class RestoreFacts(Protocol):
         ...
 
 
-class Dump(DumpFacts, Protocol):
+class DumpPages(Protocol):
+    """Notepads, out of the store. Back in they go through `ports.notepads.Notepads`."""
+
+    def notepads(self, scope: Scope, *, after: tuple[str, str] | None, limit: int) -> Sequence[tuple[str, str]]:
+        """User and agent of notepads, by code points, behind `after`; none if one session is meant."""
+        ...
+
+    def pages(self, tenant: str, user: str, agent: str) -> Sequence[KeptPage]:
+        """Every page of a notepad, the oldest first."""
+        ...
+
+
+class Dump(DumpFacts, DumpPages, Protocol):
     """Out of the store. What is lazy must be used up inside its transaction."""
 
     def keys(self, scope: Scope, *, after: SessionKey | None, limit: int) -> Sequence[SessionKey]:

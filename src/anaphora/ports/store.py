@@ -16,6 +16,7 @@ from anaphora.domain.plans import State
 from anaphora.domain.summaries import Summary
 from anaphora.ports.facts import Chunks, Facts, Subjects
 from anaphora.ports.jobs import Jobs
+from anaphora.ports.notepads import Notepads
 from anaphora.ports.rows import Append, Head, SessionRow, StoredReceipt
 from anaphora.ports.search import Embedding, Lookup, VectorIndex, WordIndex
 from anaphora.ports.topics import Topics
@@ -292,6 +293,11 @@ class Unit(Protocol):
     @property
     def topics(self) -> Topics:
         """Segments of sessions that are over."""
+        ...
+
+    @property
+    def notepads(self) -> Notepads:
+        """What agents make of their sessions with users."""
         ...
 
 

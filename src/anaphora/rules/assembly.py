@@ -14,6 +14,7 @@ from uuid import UUID
 from anaphora.domain.context import Context, Line
 from anaphora.domain.keys import SeqRange, subtract, union
 from anaphora.domain.messages import Message, Part, Role
+from anaphora.domain.notepad import Page
 from anaphora.domain.plans import Selection
 from anaphora.domain.search import Hit
 from anaphora.domain.summaries import Point
@@ -22,6 +23,7 @@ from anaphora.errors import BudgetTooSmall
 from anaphora.rules.coverage import account
 from anaphora.rules.facts.shown import FactBlock, Known, choose_facts
 from anaphora.rules.memory_block import MEMORY_NAME, render
+from anaphora.rules.notepad import NotepadBlock, choose_notes
 from anaphora.rules.relevant import Relevant, Thresholds, choose
 from anaphora.rules.text import MIN_SHORTENED, shorten
 from anaphora.rules.tokens import MESSAGE_OVERHEAD, message_tokens
@@ -32,12 +34,16 @@ MIN_BESIDE_INSTRUCTIONS = 64
 
 #: the share of the room for the conversation that is kept for what was found, where not all of it fits
 _FOUND_SHARE = 4
-#: the shares of it that facts, topics of other sessions, and threads of this one may take at most
+#: the shares of it that the notepad, facts, topics of other sessions, and threads of this one may take at most
+_NOTEPAD_SHARE = 8
 _FACTS_SHARE = 4
 _PAST_SHARE = 6
 _THREADS_SHARE = 4
 #: blocks whose entries have lines of their own
-_TOLD_APART = frozenset({SectionName.FACTS, SectionName.TOPICS, SectionName.THREADS, SectionName.RELEVANT})
+_TOLD_APART = frozenset(
+    {SectionName.NOTEPAD, SectionName.FACTS, SectionName.TOPICS, SectionName.THREADS, SectionName.RELEVANT}
+)
+
 
 Count = Callable[[str], int]
 
@@ -75,6 +81,10 @@ class Material:
     past: tuple[Past, ...] = ()
     threads: tuple[Thread, ...] = ()
     topics_mark: str = ""
+    #: what the notepad says, its delimiter, and how much of it there may be
+    page: Page | None = None
+    page_mark: str = ""
+    page_tokens: int = 0
 
 
 def fixed_tokens(instructions: str | None, budget: int, count: Count) -> int:
@@ -104,6 +114,8 @@ def assemble(material: Material, budget: int, count: Count) -> Context:
     wanted = sum(message.tokens for message in material.messages)
     points, block = _memory(material, max(left - wanted, left // 2), count)
     left -= sum(message.tokens for message in block)
+    notes = _notes(material, left, count)
+    left -= notes.tokens
     facts = _facts(material, left, count)
     left -= facts.tokens
     past, threads = _past(material, left, count), _threads(material, left, wanted, count)
@@ -115,6 +127,7 @@ def assemble(material: Material, budget: int, count: Count) -> Context:
     word_by_word = union((*(SeqRange(m.seq, m.seq + 1) for m in verbatim if m.seq is not None), *threads.verbatim))
     relevant = _relevant(material, word_by_word, left, count)
     recalled = (
+        *_block(SectionName.NOTEPAD, notes),
         *_block(SectionName.FACTS, facts),
         *_block(SectionName.TOPICS, past),
         *_block(SectionName.THREADS, threads),
@@ -142,6 +155,7 @@ def assemble(material: Material, budget: int, count: Count) -> Context:
         degraded=tuple(dict.fromkeys((*material.degraded, *behind))),
         lines=(
             *_lines(material, messages, points, cut),
+            *_note_lines(notes),
             *_fact_lines(facts),
             *_topic_lines(SectionName.TOPICS, past),
             *_topic_lines(SectionName.THREADS, threads),
@@ -235,10 +249,31 @@ def _facts(material: Material, left: int, count: Count) -> FactBlock:
     return choose_facts(material.known, user=material.user, room=room, mark=material.facts_mark, count=count)
 
 
-def _block(section: SectionName, block: FactBlock | Relevant | TopicBlock) -> tuple[PromptMessage, ...]:
+def _notes(material: Material, left: int, count: Count) -> NotepadBlock:
+    """What the notepad says, within its own share."""
+    room = min(material.page_tokens, left // _NOTEPAD_SHARE)
+    return choose_notes(material.page, room=room, mark=material.page_mark, count=count)
+
+
+def _block(section: SectionName, block: NotepadBlock | FactBlock | Relevant | TopicBlock) -> tuple[PromptMessage, ...]:
     if not block.text:
         return ()
     return (PromptMessage(section=section, role=Role.USER, name=MEMORY_NAME, content=block.text, tokens=block.tokens),)
+
+
+def _note_lines(notes: NotepadBlock) -> tuple[Line, ...]:
+    if notes.page is None:
+        return ()
+    return (
+        Line(
+            section=SectionName.NOTEPAD if notes.text else None,
+            source=f"notepad, version {notes.page.version}",
+            range=None,
+            tokens=notes.tokens,
+            included=bool(notes.text),
+            why=notes.why,
+        ),
+    )
 
 
 def _fact_lines(facts: FactBlock) -> tuple[Line, ...]:

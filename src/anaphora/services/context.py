@@ -13,6 +13,7 @@ from anaphora.domain.context import Context
 from anaphora.domain.keys import SeqRange, SessionKey, checked_text
 from anaphora.domain.messages import Message
 from anaphora.domain.moments import AsOf, Moment
+from anaphora.domain.notepad import Page
 from anaphora.domain.plans import Selection, Snapshot, State
 from anaphora.domain.search import Hit
 from anaphora.domain.summaries import Method, Summary, SummaryStatus
@@ -23,11 +24,12 @@ from anaphora.ports.store import Store, Unit
 from anaphora.rules.assembly import Material, assemble, fixed_tokens
 from anaphora.rules.facts.shown import Known
 from anaphora.rules.memory_block import delimiter, mark
+from anaphora.rules.notepad import page_mark
 from anaphora.rules.relevant import Thresholds
 from anaphora.rules.topics.shown import Past, Thread
 from anaphora.services.knowledge import Knowledge
 from anaphora.services.retrieve import MAX_LIMIT, MAX_QUERY_CHARS, Asked, Retrieve, Whose
-from anaphora.services.settings import Strategies, live_reader
+from anaphora.services.settings import Notes, Strategies, live_reader
 from anaphora.services.topical import Here, Topical
 from anaphora.strategies.topics import Topics
 
@@ -69,6 +71,8 @@ class _Found:
     closed: tuple[Topic, ...] = ()
     threads: tuple[Thread, ...] = ()
     past: tuple[Past, ...] = ()
+    #: what the notepad says
+    page: Page | None = None
     #: what was not as it should be after the snapshot
     degraded: tuple[str, ...] = ()
 
@@ -95,6 +99,7 @@ class Contexts:
     recall: Recall = field(default_factory=Recall)
     knowledge: Knowledge = field(default_factory=Knowledge)
     topical: Topical = field(default_factory=Topical)
+    notes: Notes = field(default_factory=Notes)
 
     async def build(
         self,
@@ -167,6 +172,9 @@ class Contexts:
             past=found.past,
             threads=found.threads,
             topics_mark=_mark_of_topics(self.secret, found),
+            page=found.page,
+            page_mark=page_mark(self.secret, found.page),
+            page_tokens=self.notes.tokens,
         )
 
     async def _asked(self, query: str | None, as_of: AsOf | None) -> Asked | None:
@@ -207,6 +215,9 @@ class Contexts:
         if asked is not None and isinstance(compaction, Topics):
             here = Here(key=key, row=row, closed=closed)
             threads, past = self.topical.find(unit, here, compaction, asked, likely)
+        page: Page | None = None
+        if as_of is None and self.notes.of(compaction.name):
+            page = unit.notepads.newest(key.tenant, key.user, key.agent)
         if row is None:
             empty = State(head=0, covered_to=0, turn_starts=(), turn_finished=True)
             selection = compaction.select(Snapshot(state=empty, summary=None))
@@ -219,6 +230,7 @@ class Contexts:
                 hits=hits,
                 known=known,
                 past=past,
+                page=page,
             )
         view = _Now(unit, row) if moment is None else _Then(unit, unit.history.session(row, moment), moment)
         head = view.head(live_reader(compaction.name))
@@ -239,6 +251,7 @@ class Contexts:
             closed=closed,
             threads=threads,
             past=past,
+            page=page,
         )
 
 

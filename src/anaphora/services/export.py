@@ -8,9 +8,10 @@ past and its sources; what it was learned from after its session was written is 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import datetime
 from functools import partial
 from itertools import chain
 from tempfile import SpooledTemporaryFile
@@ -28,6 +29,7 @@ from anaphora.domain.fact_records import (
 )
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import Trust
+from anaphora.domain.notepad_records import PageRecord
 from anaphora.domain.records import (
     FooterRecord,
     MessageRecord,
@@ -39,9 +41,11 @@ from anaphora.domain.records import (
     header,
     line_of,
 )
-from anaphora.ports.exchange import Kept, KeptSource, Scope
+from anaphora.ports.exchange import Kept, KeptPage, KeptSource, Scope
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Store, Unit
+from anaphora.rules.notepad import made_of
+from anaphora.services.settings import NOTEPAD_READER
 
 #: bytes after which a batch of sessions ends, and of which no more are kept in memory
 _BATCH_BYTES = 4 << 20
@@ -52,6 +56,10 @@ _PAGE = 100
 _RECEIPTS = 1000
 #: bytes that are taken back into memory at once
 _READ_BYTES = 1 << 18
+
+
+#: session, position and time of a move of the reader that reflects
+_Noted: TypeAlias = tuple[UUID, int, datetime]
 
 
 @dataclass(slots=True)
@@ -70,6 +78,7 @@ class Tally:
     facts: int = 0
     fact_versions: int = 0
     fact_sources: int = 0
+    pages: int = 0
 
 
 @dataclass(slots=True)
@@ -83,6 +92,8 @@ class _Progress:
     more: bool = True
     #: epoch and length of each session as it was written
     logs: dict[UUID, tuple[int, int]] = field(default_factory=dict)
+    #: up to where each session was reflected upon when it was written, and when that was
+    noted: set[_Noted] = field(default_factory=set)
     #: whose sessions and facts were written
     users: set[str] = field(default_factory=set)
 
@@ -92,6 +103,7 @@ class _Progress:
             setattr(self.tally, each.name, getattr(batch.tally, each.name))
         self.after, self.fact, self.more = batch.after, batch.fact, batch.more
         self.logs.update(batch.logs)
+        self.noted |= batch.noted
         self.users |= batch.users
         self.tally.users = len(self.users)
 
@@ -118,12 +130,13 @@ class Export:
                 bool(unit.exchange.keys(scope, after=None, limit=1))
                 or any(True for _ in unit.exchange.facts(scope, after=None, limit=1))
                 or bool(unit.exchange.subjects(scope, after=None, limit=1))
+                or bool(unit.exchange.notepads(scope, after=None, limit=1))
             )
 
         return await self.store.read(scope.tenant, find)
 
     async def lines(self, scope: Scope, *, tally: Tally | None = None) -> AsyncGenerator[str]:
-        """The lines of an export, each with its line feed: header, sessions, receipts, subjects, facts, footer.
+        """The lines of an export, each with its line feed: header, sessions, receipts, subjects, facts, pages, footer.
 
         The same data gives the same lines. What is appended meanwhile, or made, may be in it or not.
 
@@ -165,6 +178,22 @@ class Export:
         async with aclosing(self._batches(scope, progress, partial(_write_facts, logs=progress.logs))) as lines:
             async for line in lines:
                 yield line
+        async with aclosing(self._notepads(scope, progress)) as lines:
+            async for line in lines:
+                yield line
+
+    async def _notepads(self, scope: Scope, progress: _Progress) -> AsyncGenerator[str]:
+        """The pages of all notepads; each notepad is read in one snapshot, whole."""
+        last: tuple[str, str] | None = None
+        while named := await self.store.read(scope.tenant, partial(_named, scope=scope, after=last)):
+            for user, agent in named:
+                pages = await self.store.read(scope.tenant, partial(_pages, user=user, agent=agent, scope=scope))
+                for page in _sound(pages, progress.noted):
+                    progress.users.add(user)
+                    progress.tally.pages += 1
+                    yield line_of(page)
+            last = named[-1]
+        progress.tally.users = len(progress.users)
 
     async def _batches(self, scope: Scope, progress: _Progress, write: _Writing) -> AsyncGenerator[str]:
         """The lines of all batches; no transaction is open while they are taken."""
@@ -192,7 +221,7 @@ def _write_sessions(unit: Unit, scope: Scope, progress: _Progress, aside: IO[byt
         for key in keys:
             row = unit.sessions.find(key)
             if row is not None:
-                _write_session(unit, row, progress, aside)
+                _write_session(unit, row, scope, progress, aside)
             progress.after = key
             left -= 1
             if aside.tell() >= _BATCH_BYTES:
@@ -203,7 +232,7 @@ def _write_sessions(unit: Unit, scope: Scope, progress: _Progress, aside: IO[byt
     return progress
 
 
-def _write_session(unit: Unit, row: SessionRow, progress: _Progress, aside: IO[bytes]) -> None:
+def _write_session(unit: Unit, row: SessionRow, scope: Scope, progress: _Progress, aside: IO[bytes]) -> None:
     tally = progress.tally
     tally.sessions += 1
     progress.users.add(row.key.user)
@@ -219,8 +248,12 @@ def _write_session(unit: Unit, row: SessionRow, progress: _Progress, aside: IO[b
                 tally.summaries += 1
             case ChunkRecord():
                 tally.chunks += 1
+            case MoveRecord(reader=reader) if reader == NOTEPAD_READER and scope.session is not None:
+                continue  # what was noted of it stays here: elsewhere it is to be reflected upon anew
             case MoveRecord():
                 tally.moves += 1
+                if record.reader == NOTEPAD_READER:
+                    progress.noted.add((row.id, record.position, record.at))
         aside.write(line_of(record).encode())
 
 
@@ -246,6 +279,27 @@ def _receipts(unit: Unit, *, scope: Scope, after: UUID | None) -> Sequence[Kept]
 
 def _subjects(unit: Unit, *, scope: Scope, after: str | None) -> Sequence[SubjectRecord]:
     return unit.exchange.subjects(scope, after=after, limit=_PAGE)
+
+
+def _named(unit: Unit, *, scope: Scope, after: tuple[str, str] | None) -> Sequence[tuple[str, str]]:
+    return unit.exchange.notepads(scope, after=after, limit=_PAGE)
+
+
+def _pages(unit: Unit, *, scope: Scope, user: str, agent: str) -> Sequence[KeptPage]:
+    return unit.exchange.pages(scope.tenant, user, agent)
+
+
+def _sound(pages: Sequence[KeptPage], noted: Collection[_Noted]) -> Iterator[PageRecord]:
+    """Pages of the user, and those that were there when their sessions were written; not what was made of others."""
+    young = {
+        kept.page.version
+        for kept in pages
+        if kept.session_id is not None
+        and kept.page.range is not None
+        and (kept.session_id, kept.page.range.stop, kept.page.created_at) not in noted
+    }
+    lost = made_of([kept.page for kept in pages], young)
+    return (kept.page for kept in pages if kept.page.version not in lost)
 
 
 def _as_of(kept: Kept, logs: Mapping[UUID, tuple[int, int]]) -> ReceiptRecord | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from anaphora.domain.jobs import Job, JobKind, JobState
@@ -13,14 +13,15 @@ from anaphora.ports.clock import Randomness
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Unit
 from anaphora.ports.strategies import Extraction
-from anaphora.services.settings import Strategies, Work, live_reader, rebuild_reader
+from anaphora.rules.notepad import worth_a_page
+from anaphora.services.settings import NOTEPAD_READER, Notes, Strategies, Work, live_reader, rebuild_reader
 
 #: how many waiting re-dos one success pulls forward
 _PULL = 16
 #: seconds after which a digest is tried again, however long the model has been away
 _LONGEST_PAUSE = 86_400.0
-#: they read messages for facts
-_READS = frozenset({JobKind.EXTRACT, JobKind.REEXTRACT})
+#: they read messages beside the chain of summaries
+_READS = frozenset({JobKind.EXTRACT, JobKind.REEXTRACT, JobKind.REFLECT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,8 @@ class Planning:
     embeds: bool = False
     #: when sessions are read for facts; None: never
     schedule: ReadingSchedule | None = None
+    #: which sessions are reflected upon
+    notes: Notes = field(default_factory=Notes)
 
     def due(self, strategy: str | None, state: State) -> JobKind | None:
         """By which job the live reader of a session goes on, if it has something to do: asked inside every append."""
@@ -121,6 +124,36 @@ class Planning:
         later = now + timedelta(seconds=min(pause, _LONGEST_PAUSE))
         # it waits for the model: what is said meanwhile does not hurry it
         self._plan(unit, row, job.kind, now=now, run_at=later, needs_model=True)
+
+    def reflects(self, row: SessionRow) -> bool:
+        """Whether the session is one that is reflected upon."""
+        return self.notes.of(self.strategies.get(row.strategy).name)
+
+    def unreflected(self, unit: Unit, row: SessionRow) -> bool:
+        """Whether enough was said since the session was last reflected upon."""
+        head = unit.summaries.head(row.key.tenant, row.id, NOTEPAD_READER)
+        unread = SeqRange(head.position, max(head.position, row.head))
+        return worth_a_page([row.state(head.position).live(unread)])
+
+    def plan_reflect(self, unit: Unit, row: SessionRow, *, now: datetime) -> bool:
+        """Queue a page of the notepad if the session is over; it waits for a model, because rules cannot reflect."""
+        if row.ended_at is None or not self.reflects(row) or not self.unreflected(unit, row):
+            return False
+        return self._plan(unit, row, JobKind.REFLECT, now=now, run_at=now, needs_model=True)
+
+    def unreflect(self, unit: Unit, row: SessionRow, seq: int | None, *, now: datetime) -> None:
+        """A message says something else, or nothing any more (None: all of them): no page that was made of it stays.
+
+        Sessions whose reflections went with them are reflected upon again.
+        """
+        tenant = row.key.tenant
+        for uid in unit.notepads.forget(row, seq):
+            unit.summaries.drop_head(tenant, uid, NOTEPAD_READER)
+            other = unit.sessions.get(tenant, uid) if uid != row.id else None
+            if other is not None:
+                self.plan_reflect(unit, other, now=now)
+        if seq is not None:
+            self.plan_reflect(unit, row, now=now)
 
     def plan_rebuild(
         self,
@@ -183,6 +216,7 @@ class Planning:
         if unit.topics.mark_stale(row, seq):
             self.plan_describe(unit, row, now=now)
         self.plan_extract(unit, row, now=now)
+        self.unreflect(unit, row, seq, now=now)
 
     def _withdraw_waiting_for_model(self, unit: Unit, row: SessionRow, kind: JobKind, *, now: datetime) -> None:
         """What was changed is read again at once, by rules if there is no model."""
@@ -200,7 +234,7 @@ class Planning:
         """A model has just answered: what waits for one need not wait longer."""
         if first_without_model(summary) is not None:
             self.plan_redo(unit, row, summary, now=now)
-        for kind in (JobKind.REBUILD, JobKind.REEXTRACT, JobKind.DESCRIBE):
+        for kind in (JobKind.REBUILD, JobKind.REEXTRACT, JobKind.DESCRIBE, JobKind.REFLECT):
             unit.jobs.pull_forward(row.key.tenant, kind, now=now, limit=_PULL)
 
     def _plan(

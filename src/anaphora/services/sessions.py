@@ -73,6 +73,7 @@ class Sessions:
                 row = _existing(unit, key)
             self.planning.plan_compaction(unit, row, now=self.clock.now())
             self.planning.plan_extract(unit, row, now=self.clock.now())
+            self.planning.plan_reflect(unit, row, now=self.clock.now())
             return True
 
         was_there = await self.store.write(key.tenant, end)
@@ -88,6 +89,7 @@ class Sessions:
                 return 0
             now = self.clock.now()
             self.learning.unsay(unit, row, None, now=now)
+            self.planning.unreflect(unit, row, None, now=now)
             return unit.sessions.reset(key.tenant, row.id, now=now)
 
         gone = await self.store.write(key.tenant, reset)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final, Literal
 
 from anaphora.errors import UnknownName
 from anaphora.ports.strategies import Compaction
 from anaphora.rules.batching import BatchLimits
 from anaphora.rules.retry import RetryPolicy
+
+#: the strategy whose sessions are reflected upon unless all of them are
+TOPICS: Final = "topics"
+#: name of the reader that says how far a session was reflected upon
+NOTEPAD_READER: Final = "live:notepad"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,3 +59,17 @@ class Work:
     input_tokens: int = 6000
     #: seconds before a digest is first re-done
     redo_seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notes:
+    """Which sessions are reflected upon, and how long a page of a notepad may be."""
+
+    #: those that are served by the strategy `topics`, all, or none
+    sessions: Literal["topics", "all", "none"] = "topics"
+    #: tokens of a page; also the most that it takes of a prompt
+    tokens: int = 200
+
+    def of(self, strategy: str) -> bool:
+        """Whether sessions of a strategy are reflected upon, and see their notepad."""
+        return self.sessions == "all" or (self.sessions == "topics" and strategy == TOPICS)

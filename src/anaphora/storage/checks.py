@@ -19,6 +19,7 @@ from anaphora.storage.columns import metadata
 from anaphora.storage.fact_checks import fact_laws
 from anaphora.storage.history_checks import stale_breaches, version_breaches, wrong_deleted
 from anaphora.storage.laws import Breach, Law, of_session, same_session
+from anaphora.storage.notepad_checks import notepad_laws
 from anaphora.storage.summary_checks import summary_laws
 from anaphora.storage.tables import jobs, messages, receipts, sessions, summaries
 
@@ -176,7 +177,16 @@ def _idempotency() -> Law:
 
 def laws() -> tuple[Law, ...]:
     """The laws that are one question to the database each."""
-    return (_order(), _single_flight(), _fencing(), _progress(), _idempotency(), *summary_laws(), *fact_laws())
+    return (
+        _order(),
+        _single_flight(),
+        _fencing(),
+        _progress(),
+        _idempotency(),
+        *summary_laws(),
+        *fact_laws(),
+        *notepad_laws(),
+    )
 
 
 def coverage(connection: sa.Connection, unit: Unit, judge: Judge) -> Check:

@@ -26,6 +26,7 @@ from anaphora.ports.rows import SessionRow
 from anaphora.storage.fact_exchange import SqlDumpFacts, of_sessions
 from anaphora.storage.laws import of_session
 from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
+from anaphora.storage.notepad_exchange import SqlDumpPages
 from anaphora.storage.order import by_code_points
 from anaphora.storage.restore import SqlRestore
 from anaphora.storage.summaries import SUMMARY_COLUMNS, with_points
@@ -103,7 +104,7 @@ _MOVED = (
 )
 
 
-class SqlExchange(SqlDumpFacts, SqlRestore):
+class SqlExchange(SqlDumpFacts, SqlDumpPages, SqlRestore):
     """`ports.exchange.Exchange` over one transaction."""
 
     def keys(self, scope: Scope, *, after: SessionKey | None, limit: int) -> Sequence[SessionKey]:

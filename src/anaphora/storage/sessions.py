@@ -33,7 +33,7 @@ from anaphora.storage.tables import (
     summaries,
     vector_heads,
 )
-from anaphora.storage.topic_tables import topics
+from anaphora.storage.topic_tables import notepad_pages, topics
 from anaphora.storage.upsert import insert_if_absent
 from anaphora.storage.words import Words
 
@@ -269,7 +269,9 @@ class SqlSessions:
 
     def tenants(self, *, after: str, limit: int) -> Sequence[str]:
         """The tenants that keep anything, behind `after`, by code points."""
-        kept = sa.union(*(sa.select(table.c.tenant_id).distinct() for table in (sessions, facts, subjects))).subquery()
+        kept = sa.union(
+            *(sa.select(table.c.tenant_id).distinct() for table in (sessions, facts, subjects, notepad_pages))
+        ).subquery()
         name = by_code_points(kept.c.tenant_id, self._connection.dialect.name)
         query = sa.select(kept.c.tenant_id).where(name > after).order_by(name).limit(limit)
         return self._connection.execute(query).scalars().all()

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from anaphora.domain.messages import Trust
 from anaphora.domain.summaries import Method, SummaryStatus
-from anaphora.services.settings import live_reader
+from anaphora.services.settings import NOTEPAD_READER, live_reader
 from anaphora.storage.fact_checks import EXTRACTION_READER
 from anaphora.storage.history_checks import move_breaches
 from anaphora.storage.laws import Law, of_session, same_session
@@ -16,6 +16,8 @@ from anaphora.storage.tables import heads, messages, points, sessions, summaries
 
 _SERVED = summaries.c.status.in_([SummaryStatus.COMPLETED.value, SummaryStatus.STALE.value])
 _LIVE_READER = sa.literal(live_reader("")) + summaries.c.strategy
+#: readers that make no versions of a summary
+_KEEPS_NO_VERSIONS = (EXTRACTION_READER, NOTEPAD_READER)
 _BASE = summaries.alias("base")
 
 
@@ -127,7 +129,7 @@ def _atomic() -> Law:
                 "sessions whose head has no version",
                 sa.select(heads.c.session_uid)
                 .outerjoin(summaries, _is_summary(heads, heads.c.summary_id))
-                .where(summaries.c.id.is_(None), heads.c.position > 0, heads.c.reader != EXTRACTION_READER),
+                .where(summaries.c.id.is_(None), heads.c.position > 0, heads.c.reader.not_in(_KEEPS_NO_VERSIONS)),
             ),
             (
                 "sessions that serve a version which is not completed",

@@ -17,6 +17,7 @@ from anaphora.storage.history import SqlHistory
 from anaphora.storage.jobs import SqlJobs
 from anaphora.storage.lookup import SqlLookup
 from anaphora.storage.messages import SqlMessages
+from anaphora.storage.notepads import SqlNotepads
 from anaphora.storage.policy import AppendPolicy
 from anaphora.storage.sessions import SqlSessions
 from anaphora.storage.subjects import SqlSubjects
@@ -58,6 +59,7 @@ class SqlUnit:
         self.subjects = SqlSubjects(connection)
         self.chunks = SqlChunks(connection)
         self.topics = SqlTopics(connection)
+        self.notepads = SqlNotepads(connection, self.effects)
 
     def now(self) -> datetime:
         """The time on the clock that all users of the database share."""

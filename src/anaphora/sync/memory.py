@@ -5,6 +5,7 @@ from __future__ import annotations
 from anaphora.memory import FactsView as AsyncFactsView
 from anaphora.memory import JobsView as AsyncJobsView
 from anaphora.memory import Memory as AsyncMemory
+from anaphora.memory import NotepadView as AsyncNotepadView
 from anaphora.memory import Session as AsyncSession
 from anaphora.memory import SubjectsView as AsyncSubjectsView
 from anaphora.memory import TopicsView as AsyncTopicsView
@@ -56,6 +57,15 @@ class TopicsView(Facade[AsyncTopicsView]):
     show = blocking(AsyncTopicsView.show)
 
 
+class NotepadView(Facade[AsyncNotepadView]):
+    """What agents note of their sessions with users."""
+
+    show = blocking(AsyncNotepadView.show)
+    history = blocking(AsyncNotepadView.history)
+    edit = blocking(AsyncNotepadView.edit)
+    revert = blocking(AsyncNotepadView.revert)
+
+
 class Session(Facade[AsyncSession]):
     """One conversation. May be used from several threads at once."""
 
@@ -93,6 +103,8 @@ class Memory(Facade[AsyncMemory]):
         self.subjects = SubjectsView(host, inner.subjects)
         #: what sessions of the strategy `topics` are cut into
         self.topics = TopicsView(host, inner.topics)
+        #: what agents note of their sessions with users: see, rewrite, go back
+        self.notepad = NotepadView(host, inner.notepad)
 
     open = Opening(AsyncMemory.open)
     close = blocking(AsyncMemory.close)

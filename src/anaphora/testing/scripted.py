@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import anyio.lowlevel
@@ -11,26 +12,35 @@ import anyio.lowlevel
 from anaphora.domain.wire import PromptMessage
 from anaphora.ports.models import Completion
 from anaphora.prompts import topic_shift, topic_summary
+from anaphora.prompts.reflection import TITLE as REFLECTION
 from anaphora.prompts.summary_and_facts import TITLE as EXTRACTION
 from anaphora.testing.extractions import extraction_answer, faithful_extraction
+from anaphora.testing.reflections import reflection_answer
 from anaphora.testing.summaries import faithful_summary
 from anaphora.testing.topics import description, verdict
 
 #: gives the answer to a prompt, or raises a ModelError
 Script = Callable[[Sequence[PromptMessage], Mapping[str, Any] | None], str]
 
+#: what answers a prompt, by the title of the schema that comes with it
+_ANSWERS: Mapping[str, Callable[[str], str]] = MappingProxyType(
+    {
+        EXTRACTION: extraction_answer,
+        topic_shift.TITLE: verdict,
+        topic_summary.TITLE: description,
+        REFLECTION: reflection_answer,
+    }
+)
+
 
 def faithful(messages: Sequence[PromptMessage], schema: Mapping[str, Any] | None) -> str:
-    """Honest summaries, facts, and answers about topics; else the first words of the last message come back."""
+    """Honest summaries, facts, notes and answers about topics; else the first words of the last message come back."""
     text = messages[-1].content
     if schema is None:
         return f"You said: {' '.join(text.split()[:12])}"
-    if schema.get("title") == EXTRACTION:
-        return extraction_answer(text)
-    if schema.get("title") == topic_shift.TITLE:
-        return verdict(text)
-    if schema.get("title") == topic_summary.TITLE:
-        return description(text)
+    answer = _ANSWERS.get(schema.get("title", ""))
+    if answer is not None:
+        return answer(text)
     summary = faithful_summary(text)
     if "facts" not in schema.get("properties", {}):
         return summary

@@ -19,6 +19,7 @@ from anaphora.domain.fact_records import (
     FactVersionRecord,
     SubjectRecord,
 )
+from anaphora.domain.notepad_records import PageRecord
 from anaphora.domain.records import (
     FooterRecord,
     HeaderRecord,
@@ -34,6 +35,7 @@ from anaphora.domain.records import (
 from anaphora.errors import InvalidInput
 from anaphora.services.export import Tally
 from anaphora.services.importing.fact_lines import FactLines
+from anaphora.services.importing.page_lines import PageLines
 from anaphora.services.importing.pieces import BLOCK, Item, Piece, Receipts
 from anaphora.services.importing.session_lines import SessionLines
 from anaphora.services.importing.values import BadFile
@@ -96,7 +98,7 @@ def verified(source: Source) -> FooterRecord:
 
 
 def pieces(source: Source, *, strategies: Collection[str], max_message_bytes: int) -> Iterator[Item]:
-    """What an export holds, lazily: the sessions one after the other, the receipts, the subjects, the facts.
+    """What an export holds, lazily: the sessions one after the other, the receipts, then what is known.
 
     Args:
         source: as `verified` found it.
@@ -140,6 +142,7 @@ class _Reader:
         self._last_receipt: UUID | None = None
         self._tally = Tally()
         self._facts = FactLines(self._lengths, self._tally)
+        self._pages = PageLines(self._lengths, self._tally)
         #: the footer was read
         self.over = False
 
@@ -147,6 +150,8 @@ class _Reader:
         """Take one record in; what is complete by that is handed out."""
         if self.over or self._begun == isinstance(record, HeaderRecord):
             raise InvalidInput("an export has one header, at its beginning, and one footer, at its end")
+        if self._pages.begun and not isinstance(record, PageRecord | FooterRecord):
+            raise InvalidInput("pages of notepads stand behind all else")
         match record:
             case HeaderRecord():
                 self._begun = True
@@ -160,11 +165,17 @@ class _Reader:
                 yield from self._close()
                 yield from self._flush_receipts(line)
                 yield from self._facts.flush()
+                yield from self._pages.flush()
                 self._end(record)
             case SubjectRecord() | FactRecord() | FactVersionRecord() | FactSourceRecord():
                 yield from self._close()
                 yield from self._flush_receipts(line)
                 yield from self._take_known(record, line)
+            case PageRecord():
+                yield from self._close()
+                yield from self._flush_receipts(line)
+                yield from self._facts.flush()
+                yield from self._pages.add(record, line)
             case _:
                 yield from self._take_said(record, chars)
 
@@ -235,6 +246,6 @@ class _Reader:
 
     def _end(self, record: FooterRecord) -> None:
         self.over = True
-        self._tally.users = len({user for user, _, _ in self._lengths} | self._facts.owners)
+        self._tally.users = len({user for user, _, _ in self._lengths} | self._facts.owners | self._pages.users)
         if any(getattr(record, name) != count for name, count in asdict(self._tally).items()):
             raise InvalidInput("the counts are not those of the lines before")

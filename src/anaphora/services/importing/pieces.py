@@ -12,6 +12,7 @@ from anaphora.domain.fact_records import (
     FactVersionRecord,
     SubjectRecord,
 )
+from anaphora.domain.notepad_records import PageRecord
 from anaphora.domain.records import MoveRecord, ReceiptRecord, SessionRecord, SummaryRecord
 from anaphora.ports.exchange import Entry
 
@@ -97,4 +98,20 @@ class KnownFacts:
         return sum(fact.weight for fact in self.facts)
 
 
-Item = Piece | Receipts | Subjects | KnownFacts
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notepad:
+    """Every page of one notepad, the oldest first."""
+
+    #: where it begins in the file
+    line: int
+    user: str
+    agent: str
+    pages: tuple[PageRecord, ...]
+
+    @property
+    def weight(self) -> int:
+        """How much there is to write."""
+        return len(self.pages)
+
+
+Item = Piece | Receipts | Subjects | KnownFacts | Notepad

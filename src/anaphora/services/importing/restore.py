@@ -5,7 +5,8 @@ compared with what the log holds already, in the transaction that writes it: so 
 where it stopped, again brings nothing, and two at once are as good as one.
 
 The log is restored first. What was derived from it comes with the last block of its session, in one transaction (I8),
-and only where the log is exactly the exported one; anywhere else it is made anew. Facts come last.
+and only where the log is exactly the exported one; anywhere else it is made anew. Facts come behind it, notepads
+last.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from anaphora.ports.exchange import Entry, Kept
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Store, Unit
 from anaphora.services.importing.exported import Source, pieces, verified
-from anaphora.services.importing.pieces import BLOCK, Item, KnownFacts, Piece, Receipts, Subjects
+from anaphora.services.importing.pieces import BLOCK, Item, KnownFacts, Notepad, Piece, Receipts, Subjects
 from anaphora.services.importing.restore_facts import settle_facts, settle_subjects, settle_successors
+from anaphora.services.importing.restore_pages import settle_notepad
 from anaphora.services.importing.restoring import Group, Outcome, Run
 from anaphora.services.importing.run import ImportReport, Progress
 from anaphora.services.importing.values import BadFile
@@ -119,6 +121,8 @@ class Restore:
                     outcome = settle_subjects(unit, run, item, write=write)
                 case KnownFacts():
                     outcome = settle_facts(unit, run, item, write=write)
+                case Notepad():
+                    outcome = settle_notepad(unit, run, fates, item, write=write)
             outcomes.append(outcome)
         return outcomes
 
@@ -178,6 +182,7 @@ class Restore:
         self.planning.plan_compaction(unit, row, now=now)
         self.planning.plan_embed(unit, row, now=now)
         self.planning.plan_extract(unit, row, now=now)
+        self.planning.plan_reflect(unit, row, now=now)
 
     def _plan_remaking(self, unit: Unit, row: SessionRow, piece: Piece) -> None:
         """Jobs are not exported: a rebuild under way goes on, what is stale or made without a model is made anew."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.records import ReceiptRecord, SessionRecord
 from anaphora.services.importing.exported import Source
-from anaphora.services.importing.pieces import Item, KnownFacts, Piece, Subjects
+from anaphora.services.importing.pieces import Item, KnownFacts, Notepad, Piece, Subjects
 from anaphora.services.importing.run import ImportReport, Progress
 from anaphora.services.importing.values import BadFile
 
@@ -69,6 +69,8 @@ class Run:
                 case KnownFacts():
                     self.only = item.facts[0].fact.owner
                     self.succeeded |= any(known.fact.superseded_by is not None for known in item.facts)
+                case Notepad():
+                    self.only = item.user
                 case Subjects():
                     self.subjects |= {record.id: record.owner for _, record in item.subjects}
                 case _:

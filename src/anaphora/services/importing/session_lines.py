@@ -17,14 +17,16 @@ from anaphora.ports.exchange import Entry
 from anaphora.rules.admission import check_size, new_message
 from anaphora.services.export import Tally
 from anaphora.services.importing.pieces import BLOCK, Piece
-from anaphora.services.settings import live_reader
+from anaphora.services.settings import NOTEPAD_READER, live_reader
 from anaphora.strategies.batch_extraction import BatchExtraction
 
 #: characters after which a piece ends
 _BLOCK_CHARS: Final = 4 << 20
 _SERVED = frozenset({SummaryStatus.COMPLETED, SummaryStatus.STALE})
-#: who reads for facts: it keeps chunks, and no versions of a summary
+#: who reads for facts
 _READS_FOR_FACTS: Final = live_reader(BatchExtraction().name)
+#: who keeps no versions of a summary, and only goes on
+_READS: Final = frozenset({_READS_FOR_FACTS, NOTEPAD_READER})
 
 
 class SessionLines:
@@ -47,8 +49,8 @@ class SessionLines:
         self._chunks: list[ChunkRecord] = []
         self._chunk_ids: set[UUID] = set()
         self._moves: list[MoveRecord] = []
-        #: how far the session was read for facts
-        self._read_to = 0
+        #: how far the session was read by those who only go on
+        self._read_to = dict.fromkeys(_READS, 0)
 
     @property
     def _count(self) -> int:
@@ -126,9 +128,9 @@ class SessionLines:
         self._check_complete()
         if self._moves and record.reader < self._moves[-1].reader:
             raise InvalidInput("reader: moves stand in the order of their readers")
-        if record.reader == _READS_FOR_FACTS:
+        if record.reader in _READS:
             self._check_reading(record)
-            self._read_to = record.position
+            self._read_to[record.reader] = record.position
         else:
             summary = self._by_id.get(record.summary_id) if record.summary_id is not None else None
             unknown = (summary is None) != (record.summary_id is None)
@@ -146,7 +148,7 @@ class SessionLines:
         for reader, summary in last.items():
             if reader == live_reader(summary.strategy) and summary.status not in _SERVED:
                 raise InvalidInput("the session before serves a version that is not completed")
-        if self._chunks and self._chunks[-1].range.stop > self._read_to:
+        if self._chunks and self._chunks[-1].range.stop > self._read_to[_READS_FOR_FACTS]:
             raise InvalidInput("the session before has a chunk of messages that nobody has read for facts")
         yield self._piece(last=True)
 
@@ -211,6 +213,6 @@ class SessionLines:
 
     def _check_reading(self, record: MoveRecord) -> None:
         if record.summary_id is not None:
-            raise InvalidInput("summary_id: who reads for facts makes no versions")
-        if record.position <= self._read_to:
-            raise InvalidInput("position: who reads for facts only goes on")
+            raise InvalidInput("summary_id: this reader makes no versions")
+        if record.position <= self._read_to[record.reader]:
+            raise InvalidInput("position: this reader only goes on")

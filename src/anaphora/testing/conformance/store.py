@@ -15,6 +15,7 @@ from anaphora.testing.conformance.store_laws.heads import HeadLaws
 from anaphora.testing.conformance.store_laws.history import HistoryLaws
 from anaphora.testing.conformance.store_laws.jobs import JobLaws
 from anaphora.testing.conformance.store_laws.leases import LeaseLaws
+from anaphora.testing.conformance.store_laws.notepads import NotepadLaws
 from anaphora.testing.conformance.store_laws.opening import OpeningLaws
 from anaphora.testing.conformance.store_laws.reading import ReadLaws
 from anaphora.testing.conformance.store_laws.reading_schedule import ScheduleLaws
@@ -54,6 +55,7 @@ class StoreConformance(
     FactReadingLaws,
     SubjectLaws,
     ChunkLaws,
+    NotepadLaws,
     ScheduleLaws,
     TransactionLaws,
     OpeningLaws,
