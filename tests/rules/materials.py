@@ -12,7 +12,7 @@ from anaphora.domain.messages import Message, Role
 from anaphora.domain.plans import Selection
 from anaphora.domain.summaries import Point
 from anaphora.domain.wire import PromptMessage
-from anaphora.rules.assembly import Material
+from anaphora.rules.material import Material
 from anaphora.rules.memory_block import MEMORY_NAME, render
 from anaphora.rules.tokens import message_tokens
 

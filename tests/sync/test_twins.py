@@ -18,11 +18,11 @@ from anaphora.domain.context import Context
 from anaphora.domain.jobs import Job
 from anaphora.domain.messages import Receipt
 from anaphora.services.chat import Answer
-from anaphora.sync import FactsView, JobsView, Memory, Session, SubjectsView, TopicsView
+from anaphora.sync import FactsView, JobsView, Memory, NotepadView, Session, SubjectsView, TopicsView
 
 PAIRS = [
     (getattr(anaphora.memory, cls.__name__), cls)
-    for cls in (Memory, Session, JobsView, FactsView, SubjectsView, TopicsView)
+    for cls in (Memory, Session, JobsView, FactsView, SubjectsView, TopicsView, NotepadView)
 ]
 METHODS = [
     (there, here, name)

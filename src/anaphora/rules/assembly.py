@@ -8,37 +8,26 @@ results are one unit. What does not fit is declared elided, never dropped silent
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from uuid import UUID
+from dataclasses import replace
 
 from anaphora.domain.context import Context, Line
 from anaphora.domain.keys import SeqRange, subtract, union
 from anaphora.domain.messages import Message, Part, Role
-from anaphora.domain.notepad import Page
-from anaphora.domain.plans import Selection
-from anaphora.domain.search import Hit
 from anaphora.domain.summaries import Point
 from anaphora.domain.wire import PromptMessage, SectionName
 from anaphora.errors import BudgetTooSmall
 from anaphora.rules.coverage import account
-from anaphora.rules.facts.shown import FactBlock, Known, choose_facts
+from anaphora.rules.material import Material
 from anaphora.rules.memory_block import MEMORY_NAME, render
-from anaphora.rules.notepad import NotepadBlock, choose_notes
-from anaphora.rules.relevant import Relevant, Thresholds, choose
+from anaphora.rules.recalled import quote, recall
 from anaphora.rules.text import MIN_SHORTENED, shorten
 from anaphora.rules.tokens import MESSAGE_OVERHEAD, message_tokens
-from anaphora.rules.topics.shown import Past, Thread, TopicBlock, choose_past, choose_threads
 
 #: a budget must hold the instructions and this many tokens beside them
 MIN_BESIDE_INSTRUCTIONS = 64
 
 #: the share of the room for the conversation that is kept for what was found, where not all of it fits
 _FOUND_SHARE = 4
-#: the shares of it that the notepad, facts, topics of other sessions, and threads of this one may take at most
-_NOTEPAD_SHARE = 8
-_FACTS_SHARE = 4
-_PAST_SHARE = 6
-_THREADS_SHARE = 4
 #: blocks whose entries have lines of their own
 _TOLD_APART = frozenset(
     {SectionName.NOTEPAD, SectionName.FACTS, SectionName.TOPICS, SectionName.THREADS, SectionName.RELEVANT}
@@ -46,45 +35,6 @@ _TOLD_APART = frozenset(
 
 
 Count = Callable[[str], int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Material:
-    """Everything that may stand in the prompt."""
-
-    instructions: str | None
-    query: str | None
-    #: messages ever appended, and their tokens together
-    head: int
-    history_tokens: int
-    summary_id: UUID | None
-    mark: str
-    selection: Selection
-    #: the newest live messages of `selection.verbatim`, in order; there may be older ones that were not read
-    messages: Sequence[Message]
-    #: messages that were deleted: sorted, disjoint
-    deleted: tuple[SeqRange, ...] = ()
-    degraded: tuple[str, ...] = ()
-    #: what was found for the query, best first; and this session, which the hits may be of
-    hits: tuple[Hit, ...] = ()
-    session_id: UUID | None = None
-    #: the delimiter of what was found, and how much of it there may be
-    hits_mark: str = ""
-    hits_tokens: int = 0
-    thresholds: Thresholds = field(default_factory=Thresholds)
-    #: what is known, of whom it is, its delimiter, and how much of it there may be
-    known: tuple[Known, ...] = ()
-    user: str = ""
-    facts_mark: str = ""
-    facts_tokens: int = 0
-    #: topics of other sessions, and closed ones of this session with their messages, best first; their delimiter
-    past: tuple[Past, ...] = ()
-    threads: tuple[Thread, ...] = ()
-    topics_mark: str = ""
-    #: what the notepad says, its delimiter, and how much of it there may be
-    page: Page | None = None
-    page_mark: str = ""
-    page_tokens: int = 0
 
 
 def fixed_tokens(instructions: str | None, budget: int, count: Count) -> int:
@@ -114,26 +64,16 @@ def assemble(material: Material, budget: int, count: Count) -> Context:
     wanted = sum(message.tokens for message in material.messages)
     points, block = _memory(material, max(left - wanted, left // 2), count)
     left -= sum(message.tokens for message in block)
-    notes = _notes(material, left, count)
-    left -= notes.tokens
-    facts = _facts(material, left, count)
-    left -= facts.tokens
-    past, threads = _past(material, left, count), _threads(material, left, wanted, count)
-    left -= past.tokens + threads.tokens
+    recalled = recall(material, left, wanted, count)
+    left -= recalled.tokens
     # a conversation that does not fit anyway leaves some room for what answers the question
     kept = min(left // _FOUND_SHARE, material.hits_tokens) if material.hits and wanted > left else 0
     verbatim = _verbatim(material, left - kept, count)
     left -= sum(message.tokens for message in verbatim)
-    word_by_word = union((*(SeqRange(m.seq, m.seq + 1) for m in verbatim if m.seq is not None), *threads.verbatim))
-    relevant = _relevant(material, word_by_word, left, count)
-    recalled = (
-        *_block(SectionName.NOTEPAD, notes),
-        *_block(SectionName.FACTS, facts),
-        *_block(SectionName.TOPICS, past),
-        *_block(SectionName.THREADS, threads),
-        *_block(SectionName.RELEVANT, relevant),
-    )
-    messages = (*instructions, *block, *recalled, *verbatim, *query)
+    spans = (SeqRange(message.seq, message.seq + 1) for message in verbatim if message.seq is not None)
+    word_by_word = union((*spans, *recalled.threads.verbatim))
+    relevant = quote(material, word_by_word, left, count)
+    messages = (*instructions, *block, *recalled.messages(relevant), *verbatim, *query)
     coverage = account(
         material.head,
         summary_id=material.summary_id,
@@ -153,14 +93,7 @@ def assemble(material: Material, budget: int, count: Count) -> Context:
         tokens_full_history=full,
         coverage=coverage,
         degraded=tuple(dict.fromkeys((*material.degraded, *behind))),
-        lines=(
-            *_lines(material, messages, points, cut),
-            *_note_lines(notes),
-            *_fact_lines(facts),
-            *_topic_lines(SectionName.TOPICS, past),
-            *_topic_lines(SectionName.THREADS, threads),
-            *_quotes(relevant),
-        ),
+        lines=(*_lines(material, messages, points, cut), *recalled.lines(relevant)),
     )
 
 
@@ -216,109 +149,6 @@ def _verbatim(material: Material, left: int, count: Count) -> tuple[PromptMessag
         out[:0] = shown
         left -= cost
     return tuple(out)
-
-
-def _past(material: Material, left: int, count: Count) -> TopicBlock:
-    return choose_past(material.past, room=left // _PAST_SHARE, mark=material.topics_mark, count=count)
-
-
-def _threads(material: Material, left: int, wanted: int, count: Count) -> TopicBlock:
-    """Whole topics of the session, where the open one leaves room; else in a quarter of it."""
-    room = min(left // 2, max(left // _THREADS_SHARE, left - wanted))
-    hidden = {message.seq for message in material.messages}
-    return choose_threads(material.threads, room=room, hidden=hidden, mark=material.topics_mark, count=count)
-
-
-def _relevant(material: Material, shown: Sequence[SeqRange], left: int, count: Count) -> Relevant:
-    return choose(
-        material.hits,
-        room=min(left, material.hits_tokens),
-        shown={seq for span in shown for seq in span},
-        session_id=material.session_id,
-        mark=material.hits_mark,
-        count=count,
-        thresholds=material.thresholds,
-    )
-
-
-def _facts(material: Material, left: int, count: Count) -> FactBlock:
-    """What is known, within its own share: a small prompt is not filled with it."""
-    if not material.known:
-        return FactBlock()
-    room = min(material.facts_tokens, left // _FACTS_SHARE)
-    return choose_facts(material.known, user=material.user, room=room, mark=material.facts_mark, count=count)
-
-
-def _notes(material: Material, left: int, count: Count) -> NotepadBlock:
-    """What the notepad says, within its own share."""
-    room = min(material.page_tokens, left // _NOTEPAD_SHARE)
-    return choose_notes(material.page, room=room, mark=material.page_mark, count=count)
-
-
-def _block(section: SectionName, block: NotepadBlock | FactBlock | Relevant | TopicBlock) -> tuple[PromptMessage, ...]:
-    if not block.text:
-        return ()
-    return (PromptMessage(section=section, role=Role.USER, name=MEMORY_NAME, content=block.text, tokens=block.tokens),)
-
-
-def _note_lines(notes: NotepadBlock) -> tuple[Line, ...]:
-    if notes.page is None:
-        return ()
-    return (
-        Line(
-            section=SectionName.NOTEPAD if notes.text else None,
-            source=f"notepad, version {notes.page.version}",
-            range=None,
-            tokens=notes.tokens,
-            included=bool(notes.text),
-            why=notes.why,
-        ),
-    )
-
-
-def _fact_lines(facts: FactBlock) -> tuple[Line, ...]:
-    return tuple(
-        Line(
-            section=SectionName.FACTS if shown.included else None,
-            source=f"fact {shown.known.fact.id}",
-            range=None,
-            tokens=shown.tokens,
-            included=shown.included,
-            why=shown.why,
-        )
-        for shown in facts.facts
-    )
-
-
-def _topic_lines(section: SectionName, block: TopicBlock) -> tuple[Line, ...]:
-    return tuple(
-        Line(
-            section=section if shown.included else None,
-            source=shown.source,
-            range=shown.topic.range if section is SectionName.THREADS else None,
-            tokens=shown.tokens,
-            included=shown.included,
-            why=shown.why,
-        )
-        for shown in block.topics
-    )
-
-
-def _quotes(relevant: Relevant) -> tuple[Line, ...]:
-    return tuple(
-        Line(
-            section=SectionName.RELEVANT if quote.included else None,
-            source=f"message {quote.hit.message.seq} of {quote.hit.key.session}",
-            range=None,
-            tokens=quote.tokens,
-            included=quote.included,
-            why=quote.why,
-            message=(quote.hit.key, quote.hit.message.seq),
-            whole=quote.whole,
-            scores=quote.hit.to_dict(),
-        )
-        for quote in relevant.quotes
-    )
 
 
 def _units(messages: Sequence[Message]) -> list[list[Message]]:

@@ -21,8 +21,9 @@ from anaphora.domain.topics import Topic
 from anaphora.ports.models import TokenCounter
 from anaphora.ports.rows import Head, SessionRow
 from anaphora.ports.store import Store, Unit
-from anaphora.rules.assembly import Material, assemble, fixed_tokens
+from anaphora.rules.assembly import assemble, fixed_tokens
 from anaphora.rules.facts.shown import Known
+from anaphora.rules.material import Material
 from anaphora.rules.memory_block import delimiter, mark
 from anaphora.rules.notepad import page_mark
 from anaphora.rules.relevant import Thresholds

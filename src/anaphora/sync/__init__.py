@@ -15,6 +15,6 @@ survive a `fork`: open the memory in each process.
 
 from __future__ import annotations
 
-from anaphora.sync.memory import FactsView, JobsView, Memory, Session, SubjectsView, TopicsView
+from anaphora.sync.memory import FactsView, JobsView, Memory, NotepadView, Session, SubjectsView, TopicsView
 
-__all__ = ["FactsView", "JobsView", "Memory", "Session", "SubjectsView", "TopicsView"]
+__all__ = ["FactsView", "JobsView", "Memory", "NotepadView", "Session", "SubjectsView", "TopicsView"]
