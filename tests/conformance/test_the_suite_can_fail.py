@@ -11,6 +11,7 @@ from tests.conformance import (
     broken_chunks,
     broken_embedding,
     broken_fact_ends,
+    broken_fact_keeping,
     broken_fact_reading,
     broken_facts,
     broken_history,
@@ -47,6 +48,7 @@ MODULES: tuple[ModuleType, ...] = (
     broken_facts,
     broken_fact_ends,
     broken_fact_reading,
+    broken_fact_keeping,
     broken_chunks,
     broken_schedule,
 )
