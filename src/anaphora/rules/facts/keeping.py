@@ -169,7 +169,7 @@ def weakest(held: Sequence[Held], *, spare: int, now: datetime) -> Sequence[UUID
 
     """
     open_to_it = [each for each in held if not is_protected(each.fact)]
-    open_to_it.sort(key=lambda each: (worth(each, now=now), -each.fact.created_at.timestamp(), each.fact.id))
+    open_to_it.sort(key=lambda each: (worth(each, now=now), -each.fact.created_at.timestamp(), -each.fact.id.int))
     return [each.fact.id for each in open_to_it[: max(0, spare)]]
 
 
