@@ -94,7 +94,7 @@ def too_unimportant(importance: int, least: int) -> str:
 
 def too_many(limits: Limits) -> str:
     """Why it is set aside: there are more than are kept."""
-    return f"more than {limits.capacity:,} facts"
+    return f"more than {_facts(limits.capacity)}"
 
 
 def aside_for(reason: str | None) -> AsideFor:
@@ -130,9 +130,9 @@ def over_caps(
         claim = claims[place]
         most, most_a_day = limits.of_message(claim.trust), limits.of_session(claim.trust)
         if said[claim.seq] >= most:
-            over[place] = f"more than {most:,} facts {_SOURCE[0]}"
+            over[place] = f"more than {_facts(most)} {_SOURCE[0]}"
         elif learned[claim.day] >= most_a_day:
-            over[place] = f"more than {most_a_day:,} facts {_SOURCE[1]}"
+            over[place] = f"more than {_facts(most_a_day)} {_SOURCE[1]}"
         else:
             said[claim.seq] += 1
             learned[claim.day] += 1
@@ -181,3 +181,7 @@ def spare_of(count: int, most: int) -> int:
 def least_of(asked: int | None, by_strategy: int) -> int:
     """The least importance that is kept: what is asked for, or what the strategy asks for."""
     return max(LEAST_IMPORTANT, by_strategy if asked is None else asked)
+
+
+def _facts(many: int) -> str:
+    return f"{many:,} fact" if many == 1 else f"{many:,} facts"
