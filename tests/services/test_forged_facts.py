@@ -66,7 +66,7 @@ def disowned(lines: list[str]) -> list[str]:
 FORGED: list[tuple[str, Forge, str]] = [
     ("a fact that matters too much", change("fact", importance=11), "importance: input should be less than or equal"),
     ("a fact that does not matter at all", change("fact", importance=0), "importance: input should be greater than"),
-    ("a state of another program", change("fact", state="dreamt"), "state: input should be 'active', 'review', 'closed' or"),
+    ("a state of another program", change("fact", state="dreamt"), "state: input should be 'active', .*or"),
     ("an essay", change("fact", content="x" * 501), "content: string should have at most 500"),
     ("nothing", change("fact", content="  "), "content: a fact must not be empty"),
     ("NUL", change("fact", content="a\x00"), "content: a fact contains a NUL"),
