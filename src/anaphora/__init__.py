@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from anaphora.domain.context import Context, Coverage, Line
     from anaphora.domain.facts import Fact, FactState, FactVersion, Source, Subject, Visibility
+    from anaphora.domain.keeping import AsideFor, FactCounts
     from anaphora.domain.keys import SeqRange, SessionKey
     from anaphora.domain.messages import Message, Receipt, ReceiptState, Role
     from anaphora.domain.notepad import Page, PageAction
@@ -31,9 +32,11 @@ __version__ = "0.1.0"
 __all__ = [
     "AnaphoraError",
     "Answer",
+    "AsideFor",
     "Context",
     "Coverage",
     "Fact",
+    "FactCounts",
     "FactState",
     "FactVersion",
     "Line",
@@ -61,6 +64,7 @@ __all__ = [
 _HOMES: Final = {
     "anaphora.domain.context": ("Context", "Coverage", "Line"),
     "anaphora.domain.facts": ("Fact", "FactState", "FactVersion", "Source", "Subject", "Visibility"),
+    "anaphora.domain.keeping": ("AsideFor", "FactCounts"),
     "anaphora.domain.keys": ("SeqRange", "SessionKey"),
     "anaphora.domain.messages": ("Message", "Receipt", "ReceiptState", "Role"),
     "anaphora.domain.notepad": ("Page", "PageAction"),

@@ -12,13 +12,14 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from anaphora.domain.facts import CATEGORIES
+from anaphora.domain.facts import CATEGORIES, LEAST_IMPORTANT, MOST_IMPORTANT
 from anaphora.domain.vectors import MAX_DIMENSIONS
 from anaphora.errors import ConfigError, InvalidInput, UnknownName
 from anaphora.models.embedders.profiles import GENERIC
 from anaphora.models.settings import ChatModelSettings, ModelSettings, over, reranking_model
 from anaphora.ports.strategies import Compaction
 from anaphora.rules.batching import BatchLimits
+from anaphora.rules.facts.keeping import CAPACITY, PER_MESSAGE, PER_SESSION
 from anaphora.rules.retry import RetryPolicy
 from anaphora.services.chat import ChatOptions
 from anaphora.services.retrieve import MAX_LIMIT
@@ -117,6 +118,12 @@ class FactsSettings(_Section):
     tokens: int = Field(default=400, ge=0)
     #: which facts an agent may use: those that it learned itself, or all of the user's
     agents: Literal["own", "all"] = "all"
+    #: what is less important is set aside; None: what the strategy of the session asks for
+    min_importance: int | None = Field(default=None, ge=LEAST_IMPORTANT, le=MOST_IMPORTANT)
+    #: active facts that are kept of a user and subject, and learned ones of a message, and of a session in a day
+    capacity: int = Field(default=CAPACITY, ge=1, le=100_000)
+    per_message: int = Field(default=PER_MESSAGE, ge=1)
+    per_session: int = Field(default=PER_SESSION, ge=1)
 
 
 class NotepadSettings(_Section):
@@ -157,6 +164,7 @@ class AgentSettings(ChatModelSettings):
     strategy: str | None = None
     instructions: str | None = None
     context_budget: int | None = Field(default=None, ge=64)
+    min_importance: int | None = Field(default=None, ge=LEAST_IMPORTANT, le=MOST_IMPORTANT)
 
 
 class Settings(BaseSettings):

@@ -21,6 +21,7 @@ ON_A_FACT = {
     "pin": (),
     "unpin": (),
     "confirm": (),
+    "take-up": (),
     "share": (),
     "unshare": (),
     "delete": ("--yes",),

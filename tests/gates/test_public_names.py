@@ -17,9 +17,11 @@ PUBLIC = {
     "anaphora": {
         "AnaphoraError",
         "Answer",
+        "AsideFor",
         "Context",
         "Coverage",
         "Fact",
+        "FactCounts",
         "FactState",
         "FactVersion",
         "Line",

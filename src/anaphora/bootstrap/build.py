@@ -15,6 +15,7 @@ from anaphora.bootstrap.stores import open_store
 from anaphora.bootstrap.system import SystemClock, failpoint_from, system_randomness
 from anaphora.ports.clock import Clock
 from anaphora.ports.store import Store
+from anaphora.rules.facts.keeping import Limits
 from anaphora.rules.relevant import Thresholds
 from anaphora.services.chat import Chat
 from anaphora.services.context import Contexts, Recall
@@ -24,6 +25,7 @@ from anaphora.services.facts import Facts
 from anaphora.services.importing.restore import Restore
 from anaphora.services.ingest import Ingest
 from anaphora.services.jobs import Jobs
+from anaphora.services.keeping import Keeping
 from anaphora.services.knowledge import Knowledge
 from anaphora.services.learning import Learning
 from anaphora.services.notepads import Notepads
@@ -112,7 +114,7 @@ async def open_services(
             world=world,
             store=store,
             planning=planning,
-            learning=Learning(randomness=world.randomness, secret=secret),
+            learning=Learning(randomness=world.randomness, secret=secret, keeping=_keeping(settings, strategies)),
             models=models,
             chat_model=given.chat_model,
             memory_model=given.memory_model or given.chat_model,
@@ -244,6 +246,18 @@ def _notepads(ground: Ground) -> Notepads:
         counter=ground.counter,
         clock=ground.world.clock,
         failpoint=ground.world.failpoint,
+    )
+
+
+def _keeping(settings: Settings, strategies: Strategies) -> Keeping:
+    facts = settings.facts
+    return Keeping(
+        strategies=strategies,
+        limits=Limits(capacity=facts.capacity, per_message=facts.per_message, per_session=facts.per_session),
+        least=facts.min_importance,
+        least_by_agent={
+            name: agent.min_importance for name, agent in settings.agents.items() if agent.min_importance is not None
+        },
     )
 
 

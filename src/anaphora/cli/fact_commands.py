@@ -54,6 +54,12 @@ class Facts(LazyGroup):
             help="Stand for a fact: it leaves the review.",
             example="anaphora facts confirm 5f3a9c21 --user alice",
         ),
+        "take-up": Entry(
+            module="facts",
+            function="take_up",
+            help="Believe a fact again that was set aside.",
+            example="anaphora facts take-up 5f3a9c21 --user alice",
+        ),
         "share": Entry(
             module="facts",
             function="share",

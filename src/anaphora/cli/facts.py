@@ -11,11 +11,21 @@ import typer
 
 from anaphora.bootstrap import Services
 from anaphora.cli.fact_ids import resolve, short_id
-from anaphora.cli.facts_view import fact_json, show_doubts, show_fact, show_facts, show_history, version_json
+from anaphora.cli.facts_view import (
+    aside_json,
+    aside_line,
+    fact_json,
+    show_doubts,
+    show_fact,
+    show_facts,
+    show_history,
+    version_json,
+)
 from anaphora.cli.options import AnyAgent, AsJson, Db, Limit, Tenant, User
 from anaphora.cli.output import clean, emit, say
 from anaphora.cli.running import Access, run, settings_from
 from anaphora.domain.facts import DEFAULT_IMPORTANCE, Fact, FactState, FactVersion
+from anaphora.domain.keeping import FactCounts
 from anaphora.errors import InvalidInput, UnknownName
 from anaphora.memory import FactsView, Memory
 
@@ -41,7 +51,7 @@ def list_facts(
     subject: AnySubject = None,
     category: AnyCategory = None,
     state: Annotated[
-        str, typer.Option("--state", metavar="NAME", help="active, review, closed, or all.")
+        str, typer.Option("--state", metavar="NAME", help="active, review, closed, aside, or all.")
     ] = FactState.ACTIVE.value,
     agent: AnyAgent = None,
     limit: Limit = 50,
@@ -52,14 +62,17 @@ def list_facts(
     """List what is known of a user, newest first, and what others share with the user."""
     states = _states(state)
 
-    async def work(facts: FactsView) -> Sequence[Fact]:
-        return await facts.list(user=user, agent=agent, subject=subject, states=states, category=category, limit=limit)
+    async def work(facts: FactsView) -> tuple[Sequence[Fact], FactCounts]:
+        found = await facts.list(user=user, agent=agent, subject=subject, states=states, category=category, limit=limit)
+        return found, await facts.counts(user=user, subject=subject)
 
-    found = _run(work, Access.READ, db, tenant)
+    found, counts = _run(work, Access.READ, db, tenant)
     if as_json:
-        emit({"facts": [fact_json(fact) for fact in found]})
-    else:
-        show_facts(found, user=user, empty="There are no such facts.")
+        emit({"facts": [fact_json(fact) for fact in found], "aside": aside_json(counts)})
+        return
+    show_facts(found, user=user, empty="There are no such facts.")
+    if counts.aside:
+        say(f"{aside_line(counts)}. `facts list --state aside` lists them, `facts take-up ID` brings one back.")
 
 
 def show(fact: FactArgument, *, user: User, db: Db = None, tenant: Tenant = None, as_json: AsJson = False) -> None:
@@ -175,6 +188,12 @@ def confirm(fact: FactArgument, *, user: User, db: Db = None, tenant: Tenant = N
     """Stand for a fact: it leaves the review, and nothing that is learned closes it."""
     changed = _change(fact, lambda facts, fact_id: facts.confirm(fact_id, user=user), user, db, tenant)
     _tell(changed, f"{short_id(changed.id)} is confirmed.", as_json=as_json)
+
+
+def take_up(fact: FactArgument, *, user: User, db: Db = None, tenant: Tenant = None, as_json: AsJson = False) -> None:
+    """Believe a fact again that was set aside; it has the user's word, and is not set aside again."""
+    changed = _change(fact, lambda facts, fact_id: facts.take_up(fact_id, user=user), user, db, tenant)
+    _tell(changed, f"{short_id(changed.id)} is taken up: it is believed, and has your word.", as_json=as_json)
 
 
 def share(fact: FactArgument, *, user: User, db: Db = None, tenant: Tenant = None, as_json: AsJson = False) -> None:

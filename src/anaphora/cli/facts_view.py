@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, Final
 
 from anaphora.cli.fact_ids import short_ids
 from anaphora.cli.output import cell, say, table
 from anaphora.domain.facts import Fact, FactState, FactVersion, Subject, Visibility, fact_dict
+from anaphora.domain.keeping import AsideFor, FactCounts
 
+_WHY: Final = {
+    AsideFor.IMPORTANCE: "of low importance",
+    AsideFor.SOURCE: "of too much from one source",
+    AsideFor.CAPACITY: "over the capacity",
+}
 _TIMES = ("valid_from", "valid_to", "created_at", "updated_at")
 
 
@@ -38,6 +44,17 @@ def subject_json(subject: Subject) -> dict[str, Any]:
     }
 
 
+def aside_json(counts: FactCounts) -> dict[str, int]:
+    """How many facts are set aside, by why."""
+    return {why.value: counts.aside_for.get(why, 0) for why in AsideFor}
+
+
+def aside_line(counts: FactCounts) -> str:
+    """How many facts are set aside, and why."""
+    told = [f"{counts.aside_for[why]:,} {text}" for why, text in _WHY.items() if counts.aside_for.get(why)]
+    return f"{counts.aside:,} set aside ({', '.join(told)})"
+
+
 def marks_of(fact: Fact) -> str:
     """What of a fact is not as usual, in a few words."""
     marks = {
@@ -45,6 +62,7 @@ def marks_of(fact: Fact) -> str:
         "shared": fact.visibility is Visibility.SHARED,
         "review": fact.state is FactState.REVIEW,
         "closed": fact.state is FactState.CLOSED,
+        "aside": fact.state is FactState.ASIDE,
         "confirmed": fact.kept_by_owner,
     }
     return ", ".join(mark for mark, given in marks.items() if given)
@@ -54,9 +72,10 @@ def show_facts(facts: Sequence[Fact], *, user: str, empty: str) -> None:
     """A line for each fact; whom it is about and who keeps it only where that is not the user."""
     ids = short_ids(facts)
     about = any(fact.subject is not None for fact in facts)
+    aside = any(fact.state is FactState.ASIDE for fact in facts)
     by_others = any(fact.owner != user for fact in facts)
-    columns = ("id", "category", "content", "importance", "marks")
-    columns = (*columns, *(("about",) if about else ()), *(("author",) if by_others else ()))
+    more = {"why": aside, "about": about, "author": by_others}
+    columns = ("id", "category", "content", "importance", "marks", *(name for name, given in more.items() if given))
     table(
         columns,
         (
@@ -66,6 +85,7 @@ def show_facts(facts: Sequence[Fact], *, user: str, empty: str) -> None:
                 fact.content,
                 fact.importance,
                 marks_of(fact),
+                *(((fact.doubt or "") if fact.state is FactState.ASIDE else "",) if aside else ()),
                 *((fact.subject or "",) if about else ()),
                 *(("" if fact.owner == user else fact.owner,) if by_others else ()),
             )
@@ -101,7 +121,7 @@ def show_fact(fact: Fact, history: Sequence[FactVersion]) -> None:
     after = f"; fact {fact.superseded_by} took its place" if fact.superseded_by else ""
     say(f"true since {cell(fact.valid_from)}{until}{after}")
     if fact.doubt is not None:
-        say(f"waits for a review: {fact.doubt}")
+        say(f"{'set aside' if fact.state is FactState.ASIDE else 'waits for a review'}: {fact.doubt}")
     if fact.sources:
         say()
         table(

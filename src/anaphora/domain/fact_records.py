@@ -74,7 +74,7 @@ class FactRecord(RecordModel):
     state: _StateName = FactState.ACTIVE
     pinned: bool = False
     trust: TrustName
-    doubt: Text | None = Field(default=None, description="Why it waits for a review.")
+    doubt: Text | None = Field(default=None, description="Why it waits for a review, or was set aside.")
     valid_from: Time
     valid_to: Time | None = None
     superseded_by: Id | None = Field(default=None, description="The fact that took its place.")

@@ -131,7 +131,7 @@ class Fact:
     #: the owner wants it in every prompt
     pinned: bool = False
     trust: Trust
-    #: why it waits for a review
+    #: why it waits for a review, or was set aside
     doubt: str | None = None
     #: since when it is true as far as is known; until when, if it is no longer
     valid_from: datetime

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from anaphora.bootstrap import Services
 from anaphora.domain.facts import DEFAULT_IMPORTANCE, Fact, FactState, FactVersion, Subject
+from anaphora.domain.keeping import FactCounts
 from anaphora.domain.keys import checked_id
 from anaphora.memory.scope import tenant_of
 from anaphora.ports.facts import Reader
@@ -73,6 +74,18 @@ class FactsView:
         found = await self.list(user=user, subject=subject, states=(FactState.REVIEW,), limit=limit, tenant=tenant)
         return [fact for fact in found if fact.owner == user]
 
+    async def counts(self, *, user: str, subject: str | None = None, tenant: str | None = None) -> FactCounts:
+        """How many of the user's own facts are in each state, and why those are set aside that are.
+
+        Args:
+            user: whose facts.
+            subject: only about this subject; `""`: only about the user. None: about whatever.
+            tenant: None = the configured default.
+
+        """
+        about = None if subject is None else (subject,)
+        return await self._facts.counts(self._reader(user, tenant, about=about))
+
     async def add(
         self,
         content: str,
@@ -133,6 +146,16 @@ class FactsView:
     async def confirm(self, fact_id: FactId, *, user: str, tenant: str | None = None) -> Fact:
         """Stand for a fact: it leaves the review, and nothing that is learned puts an end to it."""
         return await self._facts.confirm(self._reader(user, tenant), _id(fact_id))
+
+    async def take_up(self, fact_id: FactId, *, user: str, tenant: str | None = None) -> Fact:
+        """Believe a fact again that was set aside. The user stands for it: it is not set aside again.
+
+        Raises:
+            NotFound: there is none that the user may see.
+            InvalidInput: it is somebody else's, is not set aside, or another fact says that already.
+
+        """
+        return await self._facts.take_up(self._reader(user, tenant), _id(fact_id))
 
     async def share(self, fact_id: FactId, *, user: str, tenant: str | None = None) -> Fact:
         """Let the members of its subject read a fact, but not what it was learned from.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Protocol
 from uuid import UUID
 
 from anaphora.domain.chunks import Chunk
 from anaphora.domain.facts import Fact, FactAction, FactState, FactVersion, Source, Subject
+from anaphora.domain.keeping import Held
 from anaphora.domain.keys import SeqRange
 from anaphora.ports.rows import SessionRow
 
@@ -65,6 +66,30 @@ class Facts(Protocol):
 
     def known(self, tenant: str, owner: str, subject: str, terms: Sequence[str], *, limit: int) -> Sequence[Fact]:
         """What the owner's memory holds of a subject, active or in review: by terms in common, then by standing."""
+        ...
+
+    def saying(self, tenant: str, owner: str, subject: str, keys: Iterable[str]) -> Sequence[tuple[str, Fact]]:
+        """The owner's facts with these content keys that are not closed, each with its key; the newest first."""
+        ...
+
+    def count(self, tenant: str, owner: str, subject: str, state: FactState) -> int:
+        """How many facts of a subject the owner has in a state."""
+        ...
+
+    def counts(self, reader: Reader) -> Sequence[tuple[FactState, str | None, int]]:
+        """How many facts of the reader's own are in each state; of those set aside, how many for each reason."""
+        ...
+
+    def held(self, tenant: str, owner: str, subject: str, state: FactState, *, limit: int) -> Sequence[Held]:
+        """Facts of a subject in a state with how often they were said, by `Fact.standing`, lowest first."""
+        ...
+
+    def resting(self, tenant: str, session_id: UUID, span: SeqRange, *, day: date | None = None) -> int:
+        """How many facts nothing but these messages of a session says.
+
+        Only those that are active or in review, and that their owner neither stands for nor has pinned. With
+        `day`, only those that are true since a moment of that day (UTC).
+        """
         ...
 
     def insert(self, tenant: str, fact: Fact, *, key: str, terms: Sequence[str], action: FactAction) -> bool:

@@ -27,6 +27,11 @@ class Compaction(Protocol):
         """The kind of job that carries it on."""
         ...
 
+    @property
+    def least_importance(self) -> int:
+        """How important a fact of its sessions must be to be kept, 1 to 10, unless settings say otherwise."""
+        ...
+
     def plan(self, state: State) -> Plan | None:
         """What is due now, or None. The same state always gives the same plan."""
         ...

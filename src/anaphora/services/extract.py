@@ -335,5 +335,8 @@ def _report(job: Job, reading: Reading, learned: Learned) -> None:
         "facts": len(learned.facts),
         "repeated": learned.repeated,
         "buried": learned.buried,
+        "taken_up": learned.taken_up,
+        "aside": learned.aside,
+        "dropped": learned.dropped,
     }
     log.info("Read messages %s of %s for facts", reading.range, job.session_id, extra=extra)

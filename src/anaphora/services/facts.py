@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -20,15 +21,17 @@ from anaphora.domain.facts import (
     checked_content,
     checked_importance,
 )
+from anaphora.domain.keeping import AsideFor, FactCounts
 from anaphora.domain.keys import check_limit, checked_id, uuid7
 from anaphora.domain.messages import Trust
 from anaphora.errors import InvalidInput, NotFound
 from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.facts import Reader
 from anaphora.ports.store import Store, Unit
+from anaphora.rules.facts.keeping import aside_for
 from anaphora.rules.facts.merging import merge
 from anaphora.rules.language.words import terms
-from anaphora.services.learning import Learning
+from anaphora.services.learning import Learning, key_of
 
 #: known facts that what the owner says is compared with
 _COMPARED: Final = 64
@@ -90,6 +93,17 @@ class Facts:
             return unit.facts.versions(reader.tenant, fact.id)
 
         return await self.store.read(reader.tenant, read)
+
+    async def counts(self, reader: Reader) -> FactCounts:
+        """How many of the reader's own facts stand where, and why those are set aside that are."""
+        rows = await self.store.read(reader.tenant, lambda unit: unit.facts.counts(reader))
+        by_state: Counter[FactState] = Counter()
+        aside: Counter[AsideFor] = Counter()
+        for state, reason, many in rows:
+            by_state[state] += many
+            if state is FactState.ASIDE:
+                aside[aside_for(reason)] += many
+        return FactCounts(by_state=dict(by_state), aside_for=dict(aside))
 
     async def add(
         self,
@@ -195,6 +209,25 @@ class Facts:
 
         return await self._change(reader, fact_id, confirm)
 
+    async def take_up(self, reader: Reader, fact_id: UUID) -> Fact:
+        """Believe a fact again that was set aside. The owner stands for it: it is not set aside again.
+
+        Raises:
+            NotFound: no such fact.
+            InvalidInput: it is not set aside, or another fact says that already; nothing was changed.
+
+        """
+
+        def take_up(unit: Unit, fact: Fact, now: datetime) -> Fact:
+            if fact.state is not FactState.ASIDE:
+                raise InvalidInput(f"fact {fact.id} is not set aside")
+            believed = {"trust": Trust.OWNER_CONFIRMED, "state": FactState.ACTIVE, "doubt": None}
+            taken = self._changed(unit, reader, fact, FactAction.TAKEN_UP, now, believed)
+            self._close_contradicted(unit, reader, taken, now=now)
+            return taken
+
+        return await self._change(reader, fact_id, take_up)
+
     async def share(self, reader: Reader, fact_id: UUID, *, shared: bool) -> Fact:
         """Let the members of its subject read a fact, or no longer.
 
@@ -259,8 +292,9 @@ class Facts:
                 self.learning.forget(unit, reader.tenant, fact, now=now)
                 return None
             restores = versions[target].restores or target
-            if fact.state is FactState.ACTIVE and values["state"] is FactState.REVIEW:
-                self.learning.reopen_replaced(unit, reader.tenant, fact, now=now)
+            if fact.state is FactState.ACTIVE and values["state"] is not FactState.ACTIVE:
+                since = versions[target + 1].at
+                self.learning.reopen_replaced(unit, reader.tenant, fact, now=now, since=since)
             return self.learning.changed(
                 unit, reader.tenant, fact, FactAction.UNDONE, now=now, restores=restores, **values
             )
@@ -270,6 +304,9 @@ class Facts:
     def _settled(self, unit: Unit, reader: Reader, fact: Fact, *, now: datetime) -> Fact:
         """Keep a fact of the owner's own; if it is known, confirm that."""
         same = self._close_contradicted(unit, reader, fact, now=now, keep=True)
+        if same is None:
+            said = unit.facts.saying(reader.tenant, reader.user, fact.subject or "", [key_of(fact.content)])
+            same = next((other for _, other in said if other.state is FactState.ASIDE), None)
         if same is None:
             if not self.learning.kept(unit, reader.tenant, fact, FactAction.ADDED):
                 raise InvalidInput("another fact says that already: edit that one")
@@ -332,6 +369,8 @@ def _own(unit: Unit, reader: Reader, fact_id: UUID) -> Fact:
 
 
 def _check_believed(fact: Fact) -> None:
+    if fact.state is FactState.ASIDE:
+        raise InvalidInput(f"fact {fact.id} is set aside: take it up first")
     if fact.state not in _BELIEVED:
         raise InvalidInput(f"fact {fact.id} is no longer true: add a new one")
 

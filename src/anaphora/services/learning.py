@@ -1,15 +1,17 @@
 """From what was proposed to what is known: judged, merged, kept; all inside the caller's transaction.
 
 A fact is one row however often it is said (hole 2.13); what it contradicts is closed and stays (2.14); what its owner
-deleted is not learned again (2.17).
+deleted is not learned again (2.17); what is too unimportant, or more than is kept, is set aside and listed (3.10).
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import Enum, auto
 from typing import Final
 from uuid import UUID
 
@@ -21,9 +23,11 @@ from anaphora.ports.clock import Randomness
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Unit
 from anaphora.rules.facts.gate import Judgement, Outcome, judge
+from anaphora.rules.facts.keeping import too_many
 from anaphora.rules.facts.merging import merge
 from anaphora.rules.facts.tombstones import is_buried, tombstone
 from anaphora.rules.language.words import content_key, terms
+from anaphora.services.keeping import Keeping
 
 #: known facts that a new one is compared with, and tombstones
 _COMPARED: Final = 64
@@ -54,11 +58,41 @@ class Origin:
 class Learned:
     """What became of a batch of candidates."""
 
+    #: believed or in review, and new
     facts: tuple[Fact, ...] = ()
     #: said again
     repeated: int = 0
     #: deleted before, and not learned again
     buried: int = 0
+    #: had been set aside, and are believed or in review now
+    taken_up: int = 0
+    #: new ones that are set aside, and others that made room
+    aside: int = 0
+    #: had been set aside, and are gone: more than that are not kept
+    dropped: int = 0
+
+
+class _Became(Enum):
+    """What became of a candidate."""
+
+    NEW = auto()
+    REPEATED = auto()
+    TAKEN_UP = auto()
+    ASIDE = auto()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Said:
+    """The owner's facts that say something letter by letter, by what they say (`key_of`)."""
+
+    #: active or in review
+    believed: set[str]
+    aside: dict[str, Fact]
+
+    @classmethod
+    def of(cls, found: Sequence[tuple[str, Fact]]) -> _Said:
+        aside = {key: fact for key, fact in reversed(found) if fact.state is FactState.ASIDE}
+        return cls(believed={key for key, fact in found if fact.state is not FactState.ASIDE}, aside=aside)
 
 
 def judged(
@@ -97,27 +131,43 @@ class Learning:
     randomness: Randomness
     #: the store's own: tombstones are keyed by it
     secret: bytes
+    #: how much is kept
+    keeping: Keeping
 
     def learn(self, unit: Unit, found: Sequence[Judged], origin: Origin, *, now: datetime) -> Learned:
         """Keep what is new of it, add sources to what is known, close what it contradicts."""
-        key = origin.row.key
+        key, subject = origin.row.key, origin.row.subject or ""
         unit.facts.alone(key.tenant, key.user)
-        subject = origin.row.subject or ""
         tombs = [marks for _, marks in unit.facts.tombstones(key.tenant, key.user, subject, limit=_TOMBS)]
+        wanted = [item for item in found if not is_buried(self.secret, item.candidate.content, tombs)]
+        keys = [key_of(item.candidate.content) for item in wanted]
+        said = _Said.of(unit.facts.saying(key.tenant, key.user, subject, keys))
+        new = [(item.candidate, item.message, key not in said.believed) for item, key in zip(wanted, keys, strict=True)]
+        reasons = self.keeping.reasons(unit, origin.row, new)
+        became: Counter[_Became] = Counter()
         facts: list[Fact] = []
-        repeated = buried = 0
-        for item in found:
-            if is_buried(self.secret, item.candidate.content, tombs):
-                buried += 1
-                continue
-            fact, is_new = self._take(unit, item, origin, now=now)
-            repeated += not is_new
-            if is_new:
+        for item, reason in zip(wanted, reasons, strict=True):
+            fact, what = self._take(unit, item, origin, said, reason, now=now)
+            became[what] += 1
+            if what is _Became.NEW:
                 facts.append(fact)
-        return Learned(facts=tuple(facts), repeated=repeated, buried=buried)
+        moved = (
+            self._make_room(unit, key.tenant, key.user, subject, now=now) if facts or became[_Became.TAKEN_UP] else 0
+        )
+        aside = became[_Became.ASIDE] + moved
+        return Learned(
+            facts=tuple(facts),
+            repeated=became[_Became.REPEATED],
+            buried=len(found) - len(wanted),
+            taken_up=became[_Became.TAKEN_UP],
+            aside=aside,
+            dropped=self._drop(unit, key.tenant, key.user, subject, now=now) if aside else 0,
+        )
 
-    def _take(self, unit: Unit, item: Judged, origin: Origin, *, now: datetime) -> tuple[Fact, bool]:
-        """The fact as it is kept now, and whether it is new."""
+    def _take(
+        self, unit: Unit, item: Judged, origin: Origin, said: _Said, reason: str | None, *, now: datetime
+    ) -> tuple[Fact, _Became]:
+        """The fact as it is kept now, and what became of it; with a reason to set it aside."""
         tenant, owner, content = origin.row.key.tenant, origin.row.key.user, item.candidate.content
         subject = origin.row.subject or ""
         known = unit.facts.known(tenant, owner, subject, terms(content), limit=_COMPARED)
@@ -129,30 +179,66 @@ class Learning:
             unit.facts.add_source(tenant, same.id, source)
             if same.state is FactState.REVIEW and doubt is None:
                 same = self.changed(unit, tenant, same, FactAction.LEARNED, now=now, state=FactState.ACTIVE, doubt=None)
-            return same, False
-        fact = Fact(
-            id=uuid7(now, self.randomness(10)),
-            owner=owner,
-            agent=origin.row.key.agent,
-            subject=origin.row.subject,
-            category=item.candidate.category,
-            content=content,
-            importance=item.candidate.importance,
-            state=FactState.ACTIVE if doubt is None else FactState.REVIEW,
-            trust=item.message.trust,
-            doubt=doubt,
-            valid_from=item.message.created_at,
-            created_at=now,
-            updated_at=now,
-            sources=(source,),
-        )
-        if not self.kept(unit, tenant, fact, FactAction.LEARNED):
-            return fact, False  # letter by letter the same under another category
+            return same, _Became.REPEATED
+        state = FactState.ACTIVE if doubt is None else FactState.REVIEW
+        key = key_of(content)
+        old = said.aside.get(key)
+        if old is not None and key not in said.believed:
+            unit.facts.add_source(tenant, old.id, source)
+            if reason is not None:
+                return old, _Became.REPEATED
+            importance = max(old.importance, item.candidate.importance)
+            fact = self.changed(
+                unit, tenant, old, FactAction.TAKEN_UP, now=now, state=state, doubt=doubt, importance=importance
+            )
+        else:
+            fact = Fact(
+                id=uuid7(now, self.randomness(10)),
+                owner=owner,
+                agent=origin.row.key.agent,
+                subject=origin.row.subject,
+                category=item.candidate.category,
+                content=content,
+                importance=item.candidate.importance,
+                state=state if reason is None else FactState.ASIDE,
+                trust=item.message.trust,
+                doubt=doubt if reason is None else reason,
+                valid_from=item.message.created_at,
+                created_at=now,
+                updated_at=now,
+                sources=(source,),
+            )
+            twin = reason is not None and key in said.believed
+            if twin or not self.kept(unit, tenant, fact, FactAction.LEARNED):
+                return fact, _Became.REPEATED  # letter by letter the same under another category
+        if reason is not None:
+            said.aside[key] = fact
+            return fact, _Became.ASIDE
+        said.believed.add(key)
         if doubt is None:
-            for old in known:
-                if old.id in merged.closes:
-                    self.superseded(unit, tenant, old, fact, now=now)
-        return fact, True
+            for other in known:
+                if other.id in merged.closes:
+                    self.superseded(unit, tenant, other, fact, now=now)
+                    said.believed.discard(key_of(other.content))
+        return fact, _Became.NEW if old is None else _Became.TAKEN_UP
+
+    def _make_room(self, unit: Unit, tenant: str, owner: str, subject: str, *, now: datetime) -> int:
+        """Set aside what is more than is kept; how many facts."""
+        weak = self.keeping.over(unit, tenant, owner, subject, now=now)
+        for fact in weak:
+            reason = too_many(self.keeping.limits)
+            self.changed(unit, tenant, fact, FactAction.SET_ASIDE, now=now, state=FactState.ASIDE, doubt=reason)
+        return len(weak)
+
+    def _drop(self, unit: Unit, tenant: str, owner: str, subject: str, *, now: datetime) -> int:
+        """Let go of what is more than stays set aside; how many facts. What they took the place of stays closed."""
+        gone = self.keeping.over_aside(unit, tenant, owner, subject, now=now)
+        for fact in gone:
+            closed = [old.id for old in unit.facts.replaced_by(tenant, owner, fact.id)]
+            if closed:
+                unit.exchange.forget_successors(tenant, closed)
+            unit.facts.delete(tenant, fact.id)
+        return len(gone)
 
     def superseded(self, unit: Unit, tenant: str, old: Fact, new: Fact, *, now: datetime) -> None:
         """Another fact takes the place of one: it is kept, and says until when it was true."""
@@ -173,10 +259,13 @@ class Learning:
         self.reopen_replaced(unit, tenant, fact, now=now)
         unit.facts.delete(tenant, fact.id)
 
-    def reopen_replaced(self, unit: Unit, tenant: str, fact: Fact, *, now: datetime) -> None:
-        """What a fact had taken the place of is believed again."""
+    def reopen_replaced(
+        self, unit: Unit, tenant: str, fact: Fact, *, now: datetime, since: datetime | None = None
+    ) -> None:
+        """What a fact had taken the place of is believed again; with `since`, only what it did not before."""
         for old in unit.facts.replaced_by(tenant, fact.owner, fact.id):
-            self._reopen(unit, tenant, old, now=now)
+            if since is None or old.updated_at >= since:
+                self._reopen(unit, tenant, old, now=now)
 
     def _reopen(self, unit: Unit, tenant: str, fact: Fact, *, now: datetime) -> None:
         state = FactState.REVIEW if fact.doubt is not None else FactState.ACTIVE

@@ -66,6 +66,10 @@ def _histories() -> Iterator[Breach]:
         fact_versions.c.state == facts.c.state,
     )
     yield "facts that are not what their history says", sa.select(facts.c.id).where(~last.exists())
+    aside = facts.c.state == FactState.ASIDE.value
+    yield "facts set aside for no reason", sa.select(facts.c.id).where(aside, facts.c.doubt.is_(None))
+    wanted = sa.or_(facts.c.pinned, facts.c.trust == Trust.OWNER_CONFIRMED.value)
+    yield "facts set aside that their owner wants", sa.select(facts.c.id).where(aside, wanted)
     other = facts.alias("other")
     there = sa.select(sa.literal(1)).where(other.c.tenant_id == facts.c.tenant_id, other.c.id == facts.c.superseded_by)
     yield (

@@ -15,6 +15,7 @@ from anaphora.domain.messages import Trust
 from anaphora.ports.facts import Reader
 from anaphora.ports.rows import SessionRow
 from anaphora.storage.effects import Effects
+from anaphora.storage.fact_keeping import SqlKeepFacts
 from anaphora.storage.fact_reading import by_standing, by_terms, of_others, own, sources_of, with_sources
 from anaphora.storage.fact_rows import (
     FACT_COLUMNS,
@@ -79,7 +80,7 @@ _TOMBS = (
 )
 
 
-class SqlFacts:
+class SqlFacts(SqlKeepFacts):
     """`ports.facts.Facts` over one transaction."""
 
     def __init__(self, connection: sa.Connection, effects: Effects) -> None:

@@ -57,6 +57,11 @@ class BatchExtraction:
         """Those that answer the question best."""
         return self.chunks
 
+    @property
+    def least_importance(self) -> int:
+        """Every fact is kept."""
+        return 1
+
     def due(self, state: State, *, quiet: bool) -> SeqRange | None:
         """What is to be read next, in as many batches as it takes; None if nothing is due.
 

@@ -51,6 +51,11 @@ class RollingPairs:
         """None: what is not verbatim is summarised."""
         return 0
 
+    @property
+    def least_importance(self) -> int:
+        """Every fact is kept."""
+        return 1
+
     def window_start(self, state: State) -> int:
         """First message of the verbatim window."""
         return last_turns_start(state, turns=self.window_pairs, messages=2 * self.window_pairs)

@@ -55,6 +55,11 @@ class SlidingWindow:
         """None: what is not verbatim is summarised."""
         return 0
 
+    @property
+    def least_importance(self) -> int:
+        """Every fact is kept."""
+        return 1
+
     def plan(self, state: State) -> Plan | None:
         """The window up to the last finished turn."""
         done = state.turn_finished or state.ended or not state.turn_starts

@@ -62,6 +62,11 @@ class Topics:
         return 0
 
     @property
+    def least_importance(self) -> int:
+        """Seven of ten, the seed's: what is less important is in the topics."""
+        return 7
+
+    @property
     def job(self) -> JobKind:
         """Following its topics carries it on."""
         return JobKind.FOLLOW

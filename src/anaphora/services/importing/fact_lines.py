@@ -8,6 +8,7 @@ from uuid import UUID
 
 from anaphora.domain.fact_records import FactRecord, FactSourceRecord, FactVersionRecord, SubjectRecord
 from anaphora.domain.facts import FactState, Visibility
+from anaphora.domain.messages import Trust
 from anaphora.errors import InvalidInput
 from anaphora.rules.text import one_line
 from anaphora.services.export import Tally
@@ -72,6 +73,8 @@ class FactLines:
             raise InvalidInput("id: facts stand in the order of their ids")
         if record.superseded_by is not None and record.state is not FactState.CLOSED:
             raise InvalidInput("superseded_by: expected of closed facts only")
+        if record.state is FactState.ASIDE:
+            _check_aside(record)
         if record.visibility is Visibility.SHARED and record.subject is None:
             raise InvalidInput("visibility: only facts about a subject are shared")
         if record.restores is not None and record.restores >= record.version:
@@ -138,6 +141,13 @@ class FactLines:
             self._facts, self._weight = [], 0
         self._facts.append(whole)
         self._weight += whole.weight
+
+
+def _check_aside(record: FactRecord) -> None:
+    if record.doubt is None:
+        raise InvalidInput("doubt: facts that are set aside say why")
+    if record.pinned or record.trust is Trust.OWNER_CONFIRMED:
+        raise InvalidInput("state: what its owner pinned or stands for is not set aside")
 
 
 def _place(record: FactSourceRecord) -> _Place:

@@ -9,6 +9,7 @@ from anaphora.testing.conformance.store_laws.concurrency import ConcurrencyLaws
 from anaphora.testing.conformance.store_laws.editing import EditingLaws
 from anaphora.testing.conformance.store_laws.embedding import EmbeddingLaws, LookupLaws
 from anaphora.testing.conformance.store_laws.fact_ends import FactSourceLaws
+from anaphora.testing.conformance.store_laws.fact_keeping import FactKeepingLaws
 from anaphora.testing.conformance.store_laws.fact_reading import FactReadingLaws
 from anaphora.testing.conformance.store_laws.facts import FactLaws
 from anaphora.testing.conformance.store_laws.heads import HeadLaws
@@ -53,6 +54,7 @@ class StoreConformance(
     FactLaws,
     FactSourceLaws,
     FactReadingLaws,
+    FactKeepingLaws,
     SubjectLaws,
     ChunkLaws,
     NotepadLaws,
