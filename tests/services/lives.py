@@ -25,7 +25,8 @@ from anaphora.domain.wire import PromptMessage
 from anaphora.errors import InvalidInput, ModelUnavailable
 from anaphora.memory import Memory, Session
 from anaphora.ports.store import Unit
-from anaphora.settings import BatchExtractionSettings, RollingPairsSettings, WorkerSettings
+from anaphora.prompts.reflection import TITLE as REFLECTION
+from anaphora.settings import BatchExtractionSettings, NotepadSettings, RollingPairsSettings, WorkerSettings
 from anaphora.testing import FakeClock
 from anaphora.testing.scripted import ScriptedChat, faithful
 
@@ -38,6 +39,7 @@ BUSY: dict[str, Any] = {
 KNOWING: dict[str, Any] = BUSY | {
     "extraction": "batch",
     "batch_extraction": BatchExtractionSettings(threshold=3, batch=4, idle_seconds=2.0),
+    "notepad": NotepadSettings(enabled="all"),
 }
 #: a few messages are enough to be read for facts, and nothing is summarised
 READING: dict[str, Any] = {
@@ -140,7 +142,9 @@ async def known(memory: Memory, user: str, **options: Any) -> list[object]:
 
 
 def attentive(messages: Sequence[PromptMessage], schema: Mapping[str, Any] | None) -> str:
-    """Summaries as `brief` makes them, and honest facts."""
+    """Summaries as `brief` makes them, honest facts and notes."""
+    if schema is not None and schema.get("title") == REFLECTION:
+        return faithful(messages, schema)
     if schema is None or "facts" not in schema.get("properties", {}):
         return brief(messages, schema)
     made = json.loads(faithful(messages, schema))
