@@ -17,7 +17,7 @@ PACKAGE = ROOT / "src" / "anaphora"
 
 Rule = Callable[[ast.AST], str | None]
 
-READS_THE_ENVIRONMENT = ("settings.py", "cli/", "server/")
+READS_THE_ENVIRONMENT = ("settings/", "cli/", "server/")
 IMPORTS_LATE = ("bootstrap.py", "bootstrap/", "cli/")
 CATCHES_ALL = ("worker/loop.py", "services/context.py")
 RUNS_DATA_AS_CODE = frozenset({"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"})

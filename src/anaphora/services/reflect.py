@@ -7,7 +7,8 @@ may end at once: who comes second finds that the page before is another one, and
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -129,11 +130,11 @@ class Reflect:
         messages: tuple[Message, ...] = ()
         if self.planning.reflects(row):
             messages = self._newest(unit, row, SeqRange(head.position, max(head.position, row.head)))
-            if not worth_a_page([len(messages)]) and self.planning.unreflected(unit, row):
+            if not worth_a_page(_by_topic(unit, row, messages)) and self.planning.unreflected(unit, row):
                 # what tools and strangers said: nothing of it will ever be noted
                 new = Head(position=row.head)
                 unit.summaries.move_head(row, NOTEPAD_READER, old=head, new=new, now=now)
-        if not worth_a_page([len(messages)]):
+        if not worth_a_page(_by_topic(unit, row, messages)):
             unit.jobs.finish(fence, now=now)
             return None
         span = SeqRange(messages[0].seq, row.head)
@@ -227,3 +228,13 @@ def _report(job: Job, assignment: _Assignment, page: Page | None) -> None:
         "version": page.version if page is not None else None,
     }
     log.info("Reflected upon messages %s of %s", assignment.range, job.session_id, extra=extra)
+
+
+def _by_topic(unit: Unit, row: SessionRow, messages: Sequence[Message]) -> Sequence[int]:
+    """How many of the messages each topic has; of a session that keeps none, all of them are one."""
+    if not messages:
+        return ()
+    span = SeqRange(messages[0].seq, messages[-1].seq + 1)
+    topics = [topic.range for topic in unit.topics.between(row.key.tenant, row.id, span, limit=len(messages))]
+    counts = Counter(next((at for at, topic in enumerate(topics) if message.seq in topic), -1) for message in messages)
+    return list(counts.values())

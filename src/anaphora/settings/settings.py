@@ -1,29 +1,38 @@
-"""Settings: flags over environment over `anaphora.toml` over defaults."""
+"""The settings of a process, from their sources."""
 
 from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from anaphora.domain.facts import CATEGORIES, LEAST_IMPORTANT, MOST_IMPORTANT
 from anaphora.domain.vectors import MAX_DIMENSIONS
 from anaphora.errors import ConfigError, InvalidInput, UnknownName
-from anaphora.models.embedders.profiles import GENERIC
 from anaphora.models.settings import ChatModelSettings, ModelSettings, over, reranking_model
 from anaphora.ports.strategies import Compaction
 from anaphora.rules.batching import BatchLimits
-from anaphora.rules.facts.keeping import CAPACITY, PER_MESSAGE, PER_SESSION
 from anaphora.rules.retry import RetryPolicy
 from anaphora.services.chat import ChatOptions
 from anaphora.services.retrieve import MAX_LIMIT
 from anaphora.services.settings import Notes, Strategies, Work
+from anaphora.settings.sections import (
+    AgentSettings,
+    BatchExtractionSettings,
+    EmbedderProfileSettings,
+    FactsSettings,
+    NotepadSettings,
+    PostgresSettings,
+    RecallSettings,
+    RollingPairsSettings,
+    SlidingWindowSettings,
+    TopicsSettings,
+    WorkerSettings,
+)
 from anaphora.strategies.batch_extraction import BatchExtraction
 from anaphora.strategies.rolling_pairs import RollingPairs
 from anaphora.strategies.sliding_window import SlidingWindow
@@ -33,138 +42,6 @@ DEFAULT_DB = "./anaphora.db"
 DEFAULT_FILE = "anaphora.toml"
 #: what a model may do in the background
 Task: TypeAlias = Literal["summarise", "extract", "topics", "reflect"]
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class RollingPairsSettings(_Section):
-    """Numbers of `rolling_pairs` (seed 004)."""
-
-    window_pairs: int = 4
-    min_messages_for_summary: int = 10
-    summarise_after: int = 8
-    summary_max_tokens: int = 150
-
-
-class SlidingWindowSettings(_Section):
-    """Numbers of `sliding_window` (seed 000)."""
-
-    window: int = 14
-    summarise_after_seq: int = 5
-    min_new_messages: int = 1
-    keep_verbatim: int = 4
-    summary_max_tokens: int = 300
-
-
-class TopicsSettings(_Section):
-    """Numbers of `topics` (seed 003)."""
-
-    least_messages: int = 3
-    most_characters: int = 25_000
-    doubt: float = 0.45
-    alone: float = 0.12
-    summary_tokens: int = 120
-    thread_threshold: float = 0.75
-    threads: int = 2
-    past_threshold: float = 0.5
-    past: int = 3
-
-
-class WorkerSettings(_Section):
-    """Background work."""
-
-    lease_seconds: float = Field(default=30.0, ge=0.2)
-    max_attempts: int = Field(default=5, ge=1)
-    backoff_seconds: float = Field(default=2.0, ge=0)
-    max_backoff_seconds: float = Field(default=300.0, ge=0)
-    batch_messages: int = Field(default=40, ge=1, le=400)
-    input_tokens: int = Field(default=6000, ge=256)
-    redo_seconds: float = Field(default=60.0, ge=0)
-
-
-class RecallSettings(_Section):
-    """What of the past is brought back for a question: messages that were found, word by word."""
-
-    #: tokens that they may take of a prompt, at most; 0 for none
-    tokens: int = Field(default=2000, ge=0)
-    #: how relevant a message of another session must be, and one of this session; 0 to 1, whatever the embedder
-    threshold: float = Field(default=0.1, ge=0, le=1)
-    threshold_here: float = Field(default=0.5, ge=0, le=1)
-
-
-class BatchExtractionSettings(_Section):
-    """Numbers of `batch_extraction` (seed 002): how sessions are read for facts."""
-
-    #: messages that may be unread before a batch is read, and messages of a batch
-    threshold: int = 30
-    batch: int = 20
-    #: seconds without a word after which what is left is read
-    idle_seconds: float = Field(default=300.0, ge=0)
-    #: tokens of a chunk
-    chunk_tokens: int = Field(default=120, ge=32)
-    #: of a session that is served by this strategy: messages that stand verbatim, and chunks beside them
-    keep_verbatim: int = 20
-    chunks: int = 3
-
-
-class FactsSettings(_Section):
-    """What is known of people, and how much of it stands in a prompt."""
-
-    #: kinds of facts
-    categories: tuple[str, ...] = Field(default=CATEGORIES, min_length=1)
-    #: tokens that facts may take of a prompt, at most; 0 for none
-    tokens: int = Field(default=400, ge=0)
-    #: which facts an agent may use: those that it learned itself, or all of the user's
-    agents: Literal["own", "all"] = "all"
-    #: what is less important is set aside; None: what the strategy of the session asks for
-    min_importance: int | None = Field(default=None, ge=LEAST_IMPORTANT, le=MOST_IMPORTANT)
-    #: active facts that are kept of a user and subject, and learned ones of a message, and of a session in a day
-    capacity: int = Field(default=CAPACITY, ge=1, le=100_000)
-    per_message: int = Field(default=PER_MESSAGE, ge=1)
-    per_session: int = Field(default=PER_SESSION, ge=1)
-
-
-class NotepadSettings(_Section):
-    """What agents note of their sessions with users, and how much of it stands in a prompt."""
-
-    #: which sessions are reflected upon, and see their notepad: those served by `topics`, all, or none
-    enabled: Literal["topics", "all", "none"] = "topics"
-    #: tokens that a page may have; also the most that it takes of a prompt
-    tokens: int = Field(default=200, ge=32)
-
-
-class EmbedderProfileSettings(_Section):
-    """How the cosines of a remote embedder are to be read (`ports.models.EmbedderProfile`): guesses."""
-
-    query_prefix: str = GENERIC.query_prefix
-    unrelated_cosine: float = Field(default=GENERIC.unrelated_cosine, ge=-1, le=1)
-    cosine_spread: float = Field(default=GENERIC.cosine_spread, gt=0)
-    even_cosine: float = Field(default=GENERIC.even_cosine, ge=-1, le=1)
-    even_width: float = Field(default=GENERIC.even_width, gt=0)
-    same_topic_threshold: float = Field(default=GENERIC.same_topic_threshold, ge=-1, le=1)
-
-
-class PostgresSettings(_Section):
-    """How a PostgreSQL server is used."""
-
-    #: connections that are kept at most; one more carries the calls between processes
-    connections: int = Field(default=5, ge=1, le=1000)
-    #: for `db = ":servers:"`: the URLs of several servers by their names; each keeps its share of the tenants
-    servers: dict[str, SecretStr] = Field(default_factory=dict)
-    #: tenants that live on the server that is named here, whatever their share
-    pinned: dict[str, str] = Field(default_factory=dict)
-
-
-class AgentSettings(ChatModelSettings):
-    """What one agent does differently."""
-
-    memory: ModelSettings = ModelSettings()
-    strategy: str | None = None
-    instructions: str | None = None
-    context_budget: int | None = Field(default=None, ge=64)
-    min_importance: int | None = Field(default=None, ge=LEAST_IMPORTANT, le=MOST_IMPORTANT)
 
 
 class Settings(BaseSettings):
@@ -396,45 +273,3 @@ class _FileSource(PydanticBaseSettingsSource):
             return tomllib.loads(path.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ConfigError(f"{path}: not valid TOML: {error}") from None
-
-
-def load(**flags: Any) -> Settings:  # noqa: ANN401 - the settings' own types are checked by pydantic
-    """Settings from all sources; flags that are None do not count.
-
-    Raises:
-        ConfigError: one line a mistake: the key, what is wrong, the nearest valid key.
-
-    """
-    given = {name: value for name, value in flags.items() if value is not None}
-    try:
-        settings = Settings(**given)
-    except ValidationError as error:
-        raise ConfigError("\n".join(_mistake(item) for item in error.errors(include_url=False))) from None
-    settings.strategies()
-    settings.reranker()
-    return settings
-
-
-def _mistake(item: Mapping[str, Any]) -> str:
-    where = ".".join(str(part) for part in item["loc"])
-    if item["type"] == "extra_forbidden":
-        return f"{where}: {UnknownName('setting', str(item['loc'][-1]), _known(item['loc']))}"
-    return f"{where}: {item['msg']}"
-
-
-def _known(loc: tuple[Any, ...]) -> list[str]:
-    sections: dict[str, type[BaseModel]] = {
-        "rolling_pairs": RollingPairsSettings,
-        "sliding_window": SlidingWindowSettings,
-        "topics": TopicsSettings,
-        "worker": WorkerSettings,
-        "batch_extraction": BatchExtractionSettings,
-        "recall": RecallSettings,
-        "facts": FactsSettings,
-        "notepad": NotepadSettings,
-        "embedder_profile": EmbedderProfileSettings,
-        "agents": AgentSettings,
-        "tasks": ModelSettings,
-    }
-    model: type[BaseModel] = sections.get(str(loc[0]), Settings) if len(loc) > 1 else Settings
-    return list(model.model_fields)

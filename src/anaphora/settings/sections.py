@@ -1,0 +1,146 @@
+"""The sections of the settings: numbers and names that belong together."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from anaphora.domain.facts import CATEGORIES, LEAST_IMPORTANT, MOST_IMPORTANT
+from anaphora.models.embedders.profiles import GENERIC
+from anaphora.models.settings import ChatModelSettings, ModelSettings
+from anaphora.rules.facts.keeping import CAPACITY, PER_MESSAGE, PER_SESSION
+
+
+class Section(BaseModel):
+    """A part of the settings: unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RollingPairsSettings(Section):
+    """Numbers of `rolling_pairs` (seed 004)."""
+
+    window_pairs: int = 4
+    min_messages_for_summary: int = 10
+    summarise_after: int = 8
+    summary_max_tokens: int = 150
+
+
+class SlidingWindowSettings(Section):
+    """Numbers of `sliding_window` (seed 000)."""
+
+    window: int = 14
+    summarise_after_seq: int = 5
+    min_new_messages: int = 1
+    keep_verbatim: int = 4
+    summary_max_tokens: int = 300
+
+
+class TopicsSettings(Section):
+    """Numbers of `topics` (seed 003)."""
+
+    least_messages: int = 3
+    most_characters: int = 25_000
+    doubt: float = 0.45
+    alone: float = 0.12
+    summary_tokens: int = 120
+    thread_threshold: float = 0.75
+    threads: int = 2
+    past_threshold: float = 0.5
+    past: int = 3
+
+
+class WorkerSettings(Section):
+    """Background work."""
+
+    lease_seconds: float = Field(default=30.0, ge=0.2)
+    max_attempts: int = Field(default=5, ge=1)
+    backoff_seconds: float = Field(default=2.0, ge=0)
+    max_backoff_seconds: float = Field(default=300.0, ge=0)
+    batch_messages: int = Field(default=40, ge=1, le=400)
+    input_tokens: int = Field(default=6000, ge=256)
+    redo_seconds: float = Field(default=60.0, ge=0)
+
+
+class RecallSettings(Section):
+    """What of the past is brought back for a question: messages that were found, word by word."""
+
+    #: tokens that they may take of a prompt, at most; 0 for none
+    tokens: int = Field(default=2000, ge=0)
+    #: how relevant a message of another session must be, and one of this session; 0 to 1, whatever the embedder
+    threshold: float = Field(default=0.1, ge=0, le=1)
+    threshold_here: float = Field(default=0.5, ge=0, le=1)
+
+
+class BatchExtractionSettings(Section):
+    """Numbers of `batch_extraction` (seed 002): how sessions are read for facts."""
+
+    #: messages that may be unread before a batch is read, and messages of a batch
+    threshold: int = 30
+    batch: int = 20
+    #: seconds without a word after which what is left is read
+    idle_seconds: float = Field(default=300.0, ge=0)
+    #: tokens of a chunk
+    chunk_tokens: int = Field(default=120, ge=32)
+    #: of a session that is served by this strategy: messages that stand verbatim, and chunks beside them
+    keep_verbatim: int = 20
+    chunks: int = 3
+
+
+class FactsSettings(Section):
+    """What is known of people, and how much of it stands in a prompt."""
+
+    #: kinds of facts
+    categories: tuple[str, ...] = Field(default=CATEGORIES, min_length=1)
+    #: tokens that facts may take of a prompt, at most; 0 for none
+    tokens: int = Field(default=400, ge=0)
+    #: which facts an agent may use: those that it learned itself, or all of the user's
+    agents: Literal["own", "all"] = "all"
+    #: what is less important is set aside; None: what the strategy of the session asks for
+    min_importance: int | None = Field(default=None, ge=LEAST_IMPORTANT, le=MOST_IMPORTANT)
+    #: active facts that are kept of a user and subject, and learned ones of a message, and of a session in a day
+    capacity: int = Field(default=CAPACITY, ge=1, le=100_000)
+    per_message: int = Field(default=PER_MESSAGE, ge=1)
+    per_session: int = Field(default=PER_SESSION, ge=1)
+
+
+class NotepadSettings(Section):
+    """What agents note of their sessions with users, and how much of it stands in a prompt."""
+
+    #: which sessions are reflected upon, and see their notepad: those served by `topics`, all, or none
+    enabled: Literal["topics", "all", "none"] = "topics"
+    #: tokens that a page may have; also the most that it takes of a prompt
+    tokens: int = Field(default=200, ge=32)
+
+
+class EmbedderProfileSettings(Section):
+    """How the cosines of a remote embedder are to be read (`ports.models.EmbedderProfile`): guesses."""
+
+    query_prefix: str = GENERIC.query_prefix
+    unrelated_cosine: float = Field(default=GENERIC.unrelated_cosine, ge=-1, le=1)
+    cosine_spread: float = Field(default=GENERIC.cosine_spread, gt=0)
+    even_cosine: float = Field(default=GENERIC.even_cosine, ge=-1, le=1)
+    even_width: float = Field(default=GENERIC.even_width, gt=0)
+    same_topic_threshold: float = Field(default=GENERIC.same_topic_threshold, ge=-1, le=1)
+
+
+class PostgresSettings(Section):
+    """How a PostgreSQL server is used."""
+
+    #: connections that are kept at most; one more carries the calls between processes
+    connections: int = Field(default=5, ge=1, le=1000)
+    #: for `db = ":servers:"`: the URLs of several servers by their names; each keeps its share of the tenants
+    servers: dict[str, SecretStr] = Field(default_factory=dict)
+    #: tenants that live on the server that is named here, whatever their share
+    pinned: dict[str, str] = Field(default_factory=dict)
+
+
+class AgentSettings(ChatModelSettings):
+    """What one agent does differently."""
+
+    memory: ModelSettings = ModelSettings()
+    strategy: str | None = None
+    instructions: str | None = None
+    context_budget: int | None = Field(default=None, ge=64)
+    min_importance: int | None = Field(default=None, ge=LEAST_IMPORTANT, le=MOST_IMPORTANT)
