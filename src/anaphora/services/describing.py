@@ -113,16 +113,26 @@ class Describe:
             raise LeaseLost(f"job {job.id} is not ours any more")
         strategy = self.strategies.get(row.strategy)
         tokens = strategy.summary_tokens if isinstance(strategy, Topics) else Topics().summary_tokens
-        with_model = self._model(row) is not None
-        while (topic := unit.topics.to_describe(job.tenant, row.id, without_model=with_model)) is not None:
+        while (topic := self._next(unit, row)) is not None:
             live = unit.messages.range(job.tenant, row.id, topic.range, limit=len(topic.range))
             if live:
                 if not unit.jobs.set_range(fence, topic.range, now=self.clock.now()):
                     raise LeaseLost(f"job {job.id} is not ours any more")
                 return _Assignment(row=row, topic=topic, messages=tuple(live), summary_tokens=tokens)
             unit.topics.replace(row, topic, None)
-        unit.jobs.finish(fence, now=self.clock.now())
+        now = self.clock.now()
+        unit.jobs.finish(fence, now=now)
+        # look again: on a database with many writers, what waited for this job's row is visible only now
+        if self._next(unit, row) is not None:
+            self.planning.plan_describe(unit, row, now=now)
         return None
+
+    def _next(self, unit: Unit, row: SessionRow) -> Topic | None:
+        """The oldest topic of which nothing true is told; then, if there is a model, the oldest told without one."""
+        found = unit.topics.to_describe(row.key.tenant, row.id, without_model=False)
+        if found is None and self._model(row) is not None:
+            found = unit.topics.to_describe(row.key.tenant, row.id, without_model=True)
+        return found
 
     def _model(self, row: SessionRow) -> TopicDescriber | None:
         return self.model_by_agent.get(row.key.agent, self.model)

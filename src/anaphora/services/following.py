@@ -127,7 +127,7 @@ class Follow:
         strategy = self.strategies.get(row.strategy)
         found = self._next(unit, row, strategy) if isinstance(strategy, Topics) else None
         if found is None:
-            unit.jobs.finish(fence, now=self.clock.now())
+            self._end(unit, job, fence, row, row.head)
         elif not unit.jobs.set_range(fence, SeqRange(found.head.position, found.stop), now=self.clock.now()):
             raise LeaseLost(f"job {job.id} is not ours any more")
         return found
@@ -245,12 +245,17 @@ class Follow:
             raise LeaseLost(f"session {row.id} was followed by somebody else")
         for topic in made:
             unit.topics.insert(row, replace(topic, closed_at=now, closed_head=row.head))
-        unit.jobs.finish(fence, now=now)
+        self._end(unit, job, fence, assignment.row, assignment.stop)
         if made:
             self.planning.plan_describe(unit, row, now=now)
+
+    def _end(self, unit: Unit, job: Job, fence: Fence, read: SessionRow, stop: int) -> None:
+        """End the job, and queue what is due next: more was said since, or the session has ended."""
+        now = self.clock.now()
+        unit.jobs.finish(fence, now=now)
         # read again: on a database with many writers, appends that waited for this job's row are visible only now
         row = unit.sessions.get(job.tenant, job.session_id)
-        if row is not None and assignment.stop < row.head:
+        if row is not None and (stop < row.head or row.ended_at != read.ended_at):
             self.planning.plan_compaction(unit, row, now=now)
 
 

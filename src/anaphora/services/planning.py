@@ -196,8 +196,8 @@ class Planning:
         unit.embedding.changed(row, seq)
         self.plan_embed(unit, row, now=now)
         for job in unit.jobs.list(tenant, states=[JobState.QUEUED, JobState.RUNNING], session_id=row.id):
-            if job.kind is JobKind.EMBED:
-                continue  # vectors of what a message said before are not kept
+            if job.kind in {JobKind.EMBED, JobKind.DESCRIBE}:
+                continue  # vectors of what a message said before are not kept; of topics below
             if job.kind in _READS:
                 if job.state is JobState.RUNNING:
                     unit.jobs.withdraw(tenant, job.id, now=now)
@@ -214,9 +214,16 @@ class Planning:
             self._withdraw_waiting_for_model(unit, row, JobKind.REEXTRACT, now=now)
             self.plan_reextract(unit, row, now=now)
         if unit.topics.mark_stale(row, seq):
+            self._withdraw(unit, row, JobKind.DESCRIBE, now=now)
             self.plan_describe(unit, row, now=now)
         self.plan_extract(unit, row, now=now)
         self.unreflect(unit, row, seq, now=now)
+
+    def _withdraw(self, unit: Unit, row: SessionRow, kind: JobKind, *, now: datetime) -> None:
+        """Whoever is at it may have read what was said before."""
+        for job in unit.jobs.list(row.key.tenant, states=[JobState.RUNNING], session_id=row.id):
+            if job.kind is kind:
+                unit.jobs.withdraw(row.key.tenant, job.id, now=now)
 
     def _withdraw_waiting_for_model(self, unit: Unit, row: SessionRow, kind: JobKind, *, now: datetime) -> None:
         """What was changed is read again at once, by rules if there is no model."""

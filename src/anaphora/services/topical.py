@@ -56,7 +56,9 @@ class Topical:
         """The session's newest closed topics, oldest first; with a moment, as they were then."""
         if row is None:
             return ()
-        found = unit.topics.list(row.key.tenant, row.id, limit=_NEWEST)
+        # what was closed by then began before its end
+        before = None if moment is None else moment.head
+        found = unit.topics.list(row.key.tenant, row.id, limit=_NEWEST, before=before)
         return tuple(reversed(found if moment is None else _as_they_were(found, moment)))
 
     def find(
