@@ -86,6 +86,7 @@ class Desk:
             case Put(turns):
                 for turn in turns:
                     await session.add_turn(turn)
+                    await self.memory.work()
             case End():
                 await session.end()
             case Reopen():

@@ -43,6 +43,8 @@ _TAIL: Final = re.compile(r" \((?:personal|shared, [^()]*)\)\Z")
 _KNOWN: Final = re.compile(r"\AKnown facts\b")
 _PASSAGE: Final = re.compile(r"\A\[\d+-\d+\]")
 _ORDER: Final = re.compile(r"\balways answer (?:with |only )*[\"']?(\w+)", re.IGNORECASE)
+#: how people turn to a matter of their own
+_TURNS: Final = re.compile(r"\b(?:i want|i need|let's talk|by the way|another question|going back)\b", re.IGNORECASE)
 _ASKS_FOR_QUESTIONS: Final = frozenset(telling("questions"))
 
 
@@ -241,7 +243,8 @@ def _facts(said: Sequence[Message]) -> list[Mapping[str, Any]]:
             "importance": min(MOST_IMPORTANT, found.importance + 1),
             "replaces": None,
         }
-        for found in facts_said([replace(message, role=Role.USER) for message in said])
+        for message in said
+        for found in facts_said([replace(message, role=Role.USER)])
     ]
 
 
@@ -257,8 +260,9 @@ def _first(message: Message) -> str:
 
 
 def _goes_on(said: Sequence[Message]) -> bool:
-    """Whether the last message shares a telling word with those before it, or points back to them."""
-    if len(said) < 2:
+    """Whether the last message shares a telling word with those before it, points back to them, or just goes on."""
+    if not said:
         return True
     last, before = said[-1].content, " ".join(message.content for message in said[:-1])
-    return traits(last).points_back or bool(telling(last) & telling(before))
+    same = traits(last).points_back or bool(telling(last) & telling(before))
+    return same or _TURNS.search(last) is None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from anaphora.bootstrap import Overrides
-from anaphora.bootstrap.providers import ChatModels
+from anaphora.bootstrap.providers import ChatModels, counter_from
 from anaphora.errors import AnaphoraError, ConfigError, InvalidInput, MissingExtra, StoreError
 from anaphora.evals.sessions.desk import Desk, Opening, desk
 from anaphora.evals.sessions.facts import ABOUT_FACTS
@@ -82,7 +82,7 @@ async def evaluate(
 
 
 def _opening(settings: Settings, reader: Reader | None, embedder: Embedder | None) -> Opening:
-    given = Overrides(chat_model=reader, memory_model=reader, embedder=embedder)
+    given = Overrides(chat_model=reader, memory_model=reader, embedder=embedder, counter=counter_from(settings))
     alone = settings if embedder is not None else settings.model_copy(update={"embedder": "none"})
 
     def opening() -> AbstractAsyncContextManager[Memory]:

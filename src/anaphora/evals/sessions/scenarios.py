@@ -73,7 +73,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Turns that are stored as they are, without a model that answers."""
+    """Turns that are stored as they are, without a model that answers; all that is due is done after each."""
 
     turns: tuple[tuple[Mapping[str, Any], ...], ...]
 

@@ -205,7 +205,7 @@ NAMES: Final = Scenario(
             session="猫",
             steps=(
                 Say("我的猫叫小白,今年三岁。"),
-                Look((point("what was said in another script is found", finds("猫叫什么名字", "小白")),)),
+                Look((point("what was said in another script is found", finds("我的猫叫什么名字?", "小白")),)),
             ),
         ),
     ),
