@@ -25,6 +25,24 @@ SCENARIOS: Final = (*SEED, *ABOUT_FACTS, *ABOUT_TALKS)
 Tell = Callable[[str], None]
 
 
+def chosen(words: Sequence[str]) -> Sequence[Scenario]:
+    """The scenarios whose names have one of the words, with those that share a store with them; all if none is given.
+
+    Raises:
+        InvalidInput: no scenario has a word.
+
+    """
+    stores: set[str] = set()
+    for word in words:
+        found = {each.store for each in SCENARIOS if word.casefold() in each.name.casefold()}
+        if not found:
+            raise InvalidInput(
+                f"no scenario is called {word!r}: there are {', '.join(each.name for each in SCENARIOS)}"
+            )
+        stores |= found
+    return tuple(each for each in SCENARIOS if not words or each.store in stores)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
     """What was found of a point."""
