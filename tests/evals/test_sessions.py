@@ -18,6 +18,7 @@ from anaphora.errors import ModelOutputInvalid
 from anaphora.evals.sessions.reader import UNKNOWN, Reader, answer
 from anaphora.evals.sessions.run import SCENARIOS, chosen, evaluate
 from anaphora.settings import Settings
+from anaphora.testing.model_server import ScriptedModelServer
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -141,6 +142,15 @@ def test_a_url_without_a_model_is_refused(run: Run) -> None:
 def test_the_model_of_the_settings_is_not_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANAPHORA_MODEL", "nobody:sells-this")
     assert run("--only", "abstention")[0] == 0
+
+
+def test_a_model_that_is_named_is_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANAPHORA_API_KEY", "k")
+    with ScriptedModelServer() as server:
+        where = ("--model", "openai:scripted", "--base-url", server.base_url)
+        _, out, err = run("--only", "abstention", "--json", *where)
+        assert json.loads(out)["model"] == "openai:scripted", err
+        assert any("What is my sister's name?" in str(request.body) for request in server.requests)
 
 
 def test_scenarios_of_one_store_are_played_together() -> None:

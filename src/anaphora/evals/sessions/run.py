@@ -12,6 +12,7 @@ from anaphora.bootstrap.providers import ChatModels, counter_from
 from anaphora.errors import AnaphoraError, ConfigError, InvalidInput, MissingExtra, StoreError
 from anaphora.evals.sessions.desk import Desk, Opening, desk
 from anaphora.evals.sessions.facts import ABOUT_FACTS
+from anaphora.evals.sessions.guarded import GUARDED
 from anaphora.evals.sessions.reader import NAME, Reader
 from anaphora.evals.sessions.scenarios import End, Look, NotThere, Point, Say, Scenario, Seen, Step
 from anaphora.evals.sessions.seed import SEED
@@ -20,7 +21,7 @@ from anaphora.memory import Memory
 from anaphora.ports.models import Embedder
 from anaphora.settings import Settings
 
-SCENARIOS: Final = (*SEED, *ABOUT_FACTS, *ABOUT_TALKS)
+SCENARIOS: Final = (*SEED, *ABOUT_FACTS, *GUARDED, *ABOUT_TALKS)
 
 Tell = Callable[[str], None]
 
