@@ -13,7 +13,7 @@ import anyio.lowlevel
 import pytest
 from tests.memory.harness import brief, check_account, conversation, opened, say
 
-from anaphora.domain.wire import PromptMessage
+from anaphora.domain.wire import PromptMessage, SectionName
 from anaphora.errors import (
     BudgetTooSmall,
     ConfigError,
@@ -89,6 +89,23 @@ async def test_what_was_said_before_is_recalled_without_a_model(tmp_path: Path) 
         await new.add("user", "Who is my violin teacher?")
         (hit,) = await new.recall("Who is my violin teacher?")
         assert hit.message.content == "My violin teacher is Mrs Okafor."
+
+
+@pytest.mark.parametrize("answered", [False, True])
+async def test_a_question_that_is_sent_brings_back_what_was_said_before(tmp_path: Path, answered: bool) -> None:
+    chat = ScriptedChat(says("Mrs Okafor.") if answered else fails(ModelUnavailable("no answer")))
+    async with opened(tmp_path, chat=chat) as memory:
+        old, new = conversation(memory), conversation(memory, session="new")
+        await old.add("user", "My violin teacher is Mrs Okafor.")
+        if not answered:
+            with pytest.raises(ModelUnavailable):
+                await new.send("Who is my violin teacher?")
+            chat.script = says("Mrs Okafor.")
+        answer = await new.send("Who is my violin teacher?" if answered else None)
+        (found,) = [m for m in answer.context.messages if m.section is SectionName.RELEVANT]
+        assert "My violin teacher is Mrs Okafor." in found.content
+        assert [m.content for m in answer.context.messages].count("Who is my violin teacher?") == 1
+        assert answer.context.coverage.counts()["verbatim"] == 1
 
 
 async def test_a_model_that_fails_leaves_a_question_that_can_be_answered_again(tmp_path: Path) -> None:

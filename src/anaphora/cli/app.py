@@ -203,6 +203,12 @@ class Evals(LazyGroup):
             help="Measure how well topic shifts are found, on dialogues with marked topics.",
             example="anaphora eval segmentation dialogues.json --json",
         ),
+        "sessions": Entry(
+            module="evaluating_sessions",
+            function="sessions",
+            help="Play test sessions end to end, and check what must hold.",
+            example="anaphora eval sessions",
+        ),
     }
 
 
@@ -285,4 +291,4 @@ _group("notepad", Notepad, "See and rewrite what an agent noted of its sessions 
 _group("sessions", Sessions, "List sessions.")
 _group("jobs", Jobs, "Look after background work.")
 _group("models", Models, "See and fetch models.")
-_group("eval", Evals, "Measure how much of what was said is found again.")
+_group("eval", Evals, "Measure how much of what was said is found again, and whether sessions go as they must.")

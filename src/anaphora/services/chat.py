@@ -133,9 +133,9 @@ class Chat:
                 yield answer.content
                 return
             answer_key = None if given else answer_key  # it is taken, though that answer was deleted
-        again = await self._unanswered(key) if content is None else None
+        asking, again = (content, None) if content is not None else await self._unanswered(key)
         turn.context = await self.contexts.build(
-            key, again, budget=budget, instructions=instructions, strategy=strategy
+            key, again, budget=budget, instructions=instructions, strategy=strategy, asking=asking
         )
         async with aclosing(self._answer(key, talker, turn, turn.context, answer_key)) as pieces:
             async for piece in pieces:
@@ -185,15 +185,15 @@ class Chat:
             idempotency_key=answer_key,
         )
 
-    async def _unanswered(self, key: SessionKey) -> str | None:
-        """What must be asked again in the prompt: nothing, unless an interrupted answer stands after the question."""
+    async def _unanswered(self, key: SessionKey) -> tuple[str, str | None]:
+        """The question, and what the prompt must ask again: nothing, unless an interrupted answer stands after it."""
         newest = await self.sessions.newest(key, limit=_LOOK_BACK)
         if newest and newest[-1].role is Role.USER:
-            return None
+            return newest[-1].content, None
         if newest and newest[-1].metadata.get("interrupted"):
             asked = [message.content for message in newest if message.role is Role.USER]
             if asked:
-                return asked[-1]
+                return asked[-1], asked[-1]
         raise InvalidInput("there is no unanswered message to answer again")
 
 

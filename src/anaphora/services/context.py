@@ -112,6 +112,7 @@ class Contexts:
         strategy: str | None = None,
         subject: str | None = None,
         as_of: AsOf | None = None,
+        asking: str | None = None,
     ) -> Context:
         """What a model should be shown before it answers the query.
 
@@ -124,6 +125,7 @@ class Contexts:
             subject: whom it is about, for a session that does not exist yet.
             as_of: a moment of the past instead of now: when the log held so many messages and before the next came,
                 or a time. With the same budget, query and instructions it is what was served then.
+            asking: what to look for where the question is appended already; None: the query.
 
         Raises:
             InvalidInput: an `as_of` that is not in the session's past.
@@ -135,7 +137,7 @@ class Contexts:
             checked_text(query, "the query")
         limit = self.default_budget if budget is None else budget
         room = limit - fixed_tokens(instructions, limit, self.counter.count)
-        asked = await self._asked(query, as_of)
+        asked = await self._asked(query if asking is None else asking, as_of)
         wanted = _Wanted(key=key, strategy=strategy, subject=subject, room=room, as_of=as_of, asked=asked)
         found = await self._reranked(wanted, await self.store.read(key.tenant, lambda unit: self._find(unit, wanted)))
         material = self._material(wanted, found, query, instructions)

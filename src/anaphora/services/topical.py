@@ -148,7 +148,10 @@ def _gone_back_to(unit: Unit, row: SessionRow, strategy: Topics, closed: Sequenc
         return None
     opened = SeqRange(closed[-1].range.stop, max(closed[-1].range.stop, row.head))
     topic = OpenTopic()
-    for message in unit.messages.range(row.key.tenant, row.id, opened, limit=strategy.most_messages):
+    said = list(unit.messages.range(row.key.tenant, row.id, opened, limit=strategy.most_messages))
+    if said and said[-1].role is Role.USER and said[-1].content.startswith(asked.text):
+        said.pop()  # the question itself, which is appended already
+    for message in said:
         topic = carry_on(topic, _utterance(message))
     verdict = judge(
         # a return may come as the very first message of a topic's session again

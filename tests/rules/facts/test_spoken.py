@@ -27,6 +27,8 @@ def contents(*turns: str) -> list[str]:
         ("I moved to Berlin last year.", ["Moved to Berlin last year"]),
         ("I used to live in Rome. I live in Oslo.", ["Lives in Oslo"]),
         ("I work as a nurse at City Hospital.", ["Works as a nurse at City Hospital"]),
+        ("I work with steam engines at Acme", ["Works with steam engines at Acme"]),
+        ("I work with people all day.", []),
         ("I'm a software engineer at Acme", ["Is a software engineer at Acme"]),
         ("I start at Acme on Monday.", ["Starts at Acme on Monday"]),
         ("My sister Anna loves jazz. My dog is called Rex.", ["Sister's name is Anna", "Dog's name is Rex"]),

@@ -168,7 +168,12 @@ _RULES: Final = (
     ),
     _rule(rf"{_AM} {_VERY}(?:originally )?from (?P<x>[A-Z][^.!?;:\n()\"]{{1,60}})", "other", 6, _said("From ")),
     _rule(rf"{_I} grew up (?P<x>in [^.!?;:\n()\"]{{2,60}})", "other", 5, _said("Grew up ")),
-    _rule(rf"{_I} {_VERY}work (?P<x>(?:at|for|as|in) [^.!?;:\n()\"]{{2,70}})", "occupation", 7, _said("Works ")),
+    _rule(
+        rf"{_I} {_VERY}work (?P<x>(?:at|for|as|in|with [^.!?;:,\n()\"]{{2,60}} (?:at|for)) [^.!?;:\n()\"]{{2,70}})",
+        "occupation",
+        7,
+        _said("Works "),
+    ),
     _rule(rf"{_AM} {_VERY}(?P<a>an?) {_JOBS}", "occupation", 7, lambda m: f"Is {m.group('a')} {_cut(m.group('x'))}"),
     _rule(
         rf"{_I}(?:'ll)? {_VERY}start (?:my |a )?(?:new )?(?:job |work )?(?P<x>at [^.!?;:\n()\"]{{2,70}})",
