@@ -19,6 +19,7 @@ from tests.conformance import (
     broken_schedule,
     broken_sessions,
     broken_together,
+    broken_topics,
     broken_vectors,
 )
 from tests.conformance.broken import Broken, Suite
@@ -48,6 +49,7 @@ MODULES: tuple[ModuleType, ...] = (
     broken_fact_ends,
     broken_fact_reading,
     broken_chunks,
+    broken_topics,
     broken_schedule,
 )
 BROKEN = [
