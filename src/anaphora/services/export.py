@@ -39,6 +39,7 @@ from anaphora.domain.records import (
     header,
     line_of,
 )
+from anaphora.domain.topic_records import TopicRecord
 from anaphora.ports.exchange import Kept, KeptSource, Scope
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Store, Unit
@@ -66,6 +67,7 @@ class Tally:
     moves: int = 0
     receipts: int = 0
     chunks: int = 0
+    topics: int = 0
     subjects: int = 0
     facts: int = 0
     fact_versions: int = 0
@@ -219,6 +221,8 @@ def _write_session(unit: Unit, row: SessionRow, progress: _Progress, aside: IO[b
                 tally.summaries += 1
             case ChunkRecord():
                 tally.chunks += 1
+            case TopicRecord():
+                tally.topics += 1
             case MoveRecord():
                 tally.moves += 1
         aside.write(line_of(record).encode())

@@ -21,6 +21,7 @@ from anaphora.storage.history_checks import stale_breaches, version_breaches, wr
 from anaphora.storage.laws import Breach, Law, of_session, same_session
 from anaphora.storage.summary_checks import summary_laws
 from anaphora.storage.tables import jobs, messages, receipts, sessions, summaries
+from anaphora.storage.topic_checks import topic_laws
 
 _PAGE = 500
 #: examples that a query for a breach gives at most
@@ -176,7 +177,16 @@ def _idempotency() -> Law:
 
 def laws() -> tuple[Law, ...]:
     """The laws that are one question to the database each."""
-    return (_order(), _single_flight(), _fencing(), _progress(), _idempotency(), *summary_laws(), *fact_laws())
+    return (
+        _order(),
+        _single_flight(),
+        _fencing(),
+        _progress(),
+        _idempotency(),
+        *summary_laws(),
+        *fact_laws(),
+        *topic_laws(),
+    )
 
 
 def coverage(connection: sa.Connection, unit: Unit, judge: Judge) -> Check:

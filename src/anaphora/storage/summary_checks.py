@@ -13,6 +13,7 @@ from anaphora.storage.fact_checks import EXTRACTION_READER
 from anaphora.storage.history_checks import move_breaches
 from anaphora.storage.laws import Law, of_session, same_session
 from anaphora.storage.tables import heads, messages, points, sessions, summaries
+from anaphora.storage.topic_checks import TOPIC_READER
 
 _SERVED = summaries.c.status.in_([SummaryStatus.COMPLETED.value, SummaryStatus.STALE.value])
 _LIVE_READER = sa.literal(live_reader("")) + summaries.c.strategy
@@ -127,7 +128,11 @@ def _atomic() -> Law:
                 "sessions whose head has no version",
                 sa.select(heads.c.session_uid)
                 .outerjoin(summaries, _is_summary(heads, heads.c.summary_id))
-                .where(summaries.c.id.is_(None), heads.c.position > 0, heads.c.reader != EXTRACTION_READER),
+                .where(
+                    summaries.c.id.is_(None),
+                    heads.c.position > 0,
+                    heads.c.reader.not_in([EXTRACTION_READER, TOPIC_READER]),
+                ),
             ),
             (
                 "sessions that serve a version which is not completed",
