@@ -21,6 +21,7 @@ from tests.conformance import (
     broken_schedule,
     broken_sessions,
     broken_together,
+    broken_topics,
     broken_vectors,
 )
 from tests.conformance.broken import Broken, Suite
@@ -52,6 +53,7 @@ MODULES: tuple[ModuleType, ...] = (
     broken_fact_keeping,
     broken_chunks,
     broken_notepads,
+    broken_topics,
     broken_schedule,
 )
 BROKEN = [

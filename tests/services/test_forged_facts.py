@@ -111,7 +111,11 @@ FORGED: list[tuple[str, Forge, str]] = [
     ("chunks that overlap", change("chunk", 1, range=[1, 4]), "range: expected messages of this session behind"),
     ("a chunk twice", doubled("chunk"), "range: expected messages of this session behind"),
     ("chunks of the same id", lambda x: change("chunk", 1, id=of_kind(x, "chunk")[0]["id"])(x), "id: another chunk"),
-    ("a chunk behind a move", moved("chunk", before="receipt"), "chunks stand before the moves|belongs to no session"),
+    (
+        "a chunk behind a move",
+        moved("chunk", before="receipt"),
+        "chunks stand before topics|belongs to no session",
+    ),
     ("a chunk that nobody read", without("move", -1), "has a chunk of messages that nobody has read"),
     ("a reader that went back", change("move", 1, position=1), "position: this reader only goes on"),
     ("a reader with a version", change("move", summary_id=NOBODY), "summary_id: this reader makes no versions"),

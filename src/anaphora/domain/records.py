@@ -37,6 +37,7 @@ from anaphora.domain.record_fields import (
     Time,
     TrustName,
 )
+from anaphora.domain.topic_records import TopicRecord
 from anaphora.errors import InvalidInput
 
 #: of the format; raised when older versions of Anaphora would misread what is written
@@ -57,7 +58,7 @@ class HeaderRecord(RecordModel):
 
 
 class SessionRecord(RecordModel):
-    """One conversation. Its messages follow, then its summaries, its chunks, and the moves of its readers."""
+    """One conversation. Its messages follow, then its summaries, chunks and topics, and the moves of its readers."""
 
     record: Literal["session"]
     user: Name
@@ -185,6 +186,7 @@ class FooterRecord(RecordModel):
     moves: Count
     receipts: Count
     chunks: Count = 0
+    topics: Count = 0
     subjects: Count = 0
     facts: Count = 0
     fact_versions: Count = 0
@@ -200,6 +202,7 @@ Record: TypeAlias = (
     | VersionRecord
     | SummaryRecord
     | ChunkRecord
+    | TopicRecord
     | MoveRecord
     | ReceiptRecord
     | SubjectRecord
@@ -218,6 +221,7 @@ KINDS: Final = (
     "version",
     "summary",
     "chunk",
+    "topic",
     "move",
     "receipt",
     "subject",

@@ -25,6 +25,7 @@ from anaphora.domain.records import (
     SummaryRecord,
     VersionRecord,
 )
+from anaphora.domain.topic_records import TopicRecord
 from anaphora.ports.rows import SessionRow, StoredReceipt
 
 
@@ -193,8 +194,8 @@ class Dump(DumpFacts, DumpPages, Protocol):
         """Every message in order, tombstones too, each before its earlier versions; read a page at a time."""
         ...
 
-    def derived(self, row: SessionRow) -> Iterator[SummaryRecord | ChunkRecord | MoveRecord]:
-        """Every version of every strategy, every chunk, every move of every reader, in order; a page at a time."""
+    def derived(self, row: SessionRow) -> Iterator[SummaryRecord | ChunkRecord | TopicRecord | MoveRecord]:
+        """Every version of every strategy, every chunk, topic and move of a reader, in order; a page at a time."""
         ...
 
     def receipts(self, scope: Scope, *, after: UUID | None, limit: int) -> Sequence[Kept]:
@@ -230,9 +231,10 @@ class Restore(RestoreFacts, Protocol):
         row: SessionRow,
         summaries: Sequence[SummaryRecord],
         chunks: Sequence[ChunkRecord],
+        topics: Sequence[TopicRecord],
         moves: Sequence[MoveRecord],
     ) -> None:
-        """Insert versions with their states, bases first; chunks; and where each reader was and is."""
+        """Insert versions with their states, bases first; chunks; topics; and where each reader was and is."""
         ...
 
     def first_changed(self, row: SessionRow, span: SeqRange) -> int | None:

@@ -98,7 +98,7 @@ class Embed:
         topics = unit.topics.without_vectors(row, space, limit=_TOPICS)
         if not pending and not topics:
             unit.embedding.embedded(row, space, stop)
-            self._end(unit, job, fence, space)
+            self._end(unit, job, fence, space, ())
             return None
         start = pending[0].seq if pending else stop
         unit.jobs.set_range(fence, SeqRange(start, stop), now=self.clock.now())
@@ -136,11 +136,15 @@ class Embed:
         missing = unit.embedding.pending(assignment.row, space, limit=1)
         stop = min([assignment.stop, *(message.seq for message in missing)])
         unit.embedding.embedded(assignment.row, space, stop)
-        self._end(unit, job, fence, space)
+        self._end(unit, job, fence, space, assignment.topics)
 
-    def _end(self, unit: Unit, job: Job, fence: Fence, space: Space) -> None:
+    def _end(self, unit: Unit, job: Job, fence: Fence, space: Space, tried: Sequence[Topic]) -> None:
+        """End the job; another takes what is left on, but not topics again that this one could do nothing for."""
         now = self.clock.now()
         unit.jobs.finish(fence, now=now)
         row = unit.sessions.get(job.tenant, job.session_id)
-        if row is not None and unit.embedding.pending(row, space, limit=1):
+        if row is None:
+            return
+        bare = unit.topics.without_vectors(row, space, limit=1)
+        if unit.embedding.pending(row, space, limit=1) or (bare and bare[0].id not in {topic.id for topic in tried}):
             self.planning.plan_embed(unit, row, now=now)

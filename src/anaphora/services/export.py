@@ -41,6 +41,7 @@ from anaphora.domain.records import (
     header,
     line_of,
 )
+from anaphora.domain.topic_records import TopicRecord
 from anaphora.ports.exchange import Kept, KeptPage, KeptSource, Scope
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Store, Unit
@@ -74,6 +75,7 @@ class Tally:
     moves: int = 0
     receipts: int = 0
     chunks: int = 0
+    topics: int = 0
     subjects: int = 0
     facts: int = 0
     fact_versions: int = 0
@@ -250,6 +252,8 @@ def _write_session(unit: Unit, row: SessionRow, scope: Scope, progress: _Progres
                 tally.chunks += 1
             case MoveRecord(reader=reader) if reader == NOTEPAD_READER and scope.session is not None:
                 continue  # what was noted of it stays here: elsewhere it is to be reflected upon anew
+            case TopicRecord():
+                tally.topics += 1
             case MoveRecord():
                 tally.moves += 1
                 if record.reader == NOTEPAD_READER:

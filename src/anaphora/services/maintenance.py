@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from anaphora.domain.keys import SeqRange, subtract
 from anaphora.domain.plans import Snapshot
 from anaphora.domain.summaries import Summary
+from anaphora.domain.topics import Topic
 from anaphora.errors import InvalidInput
 from anaphora.ports.rows import Head, SessionRow
 from anaphora.ports.store import Unit
 from anaphora.ports.strategies import Compaction
 from anaphora.rules.coverage import account
 from anaphora.services.settings import Strategies, live_reader
+from anaphora.strategies.topics import Topics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +90,29 @@ class CoverageJudge:
         tenant = row.key.tenant
         try:
             strategy = self.strategies.get(row.strategy)
+            if isinstance(strategy, Topics):
+                closed = unit.topics.list(tenant, row.id, limit=max(1, row.head))
+                return _in_no_topic(row, strategy, closed[::-1])
             head = unit.summaries.head(tenant, row.id, live_reader(strategy.name))
             served = unit.summaries.get(tenant, head.summary_id) if head.summary_id else None
         except InvalidInput as error:
             return str(error)
         return next(_faults(row, strategy, head, served), None)
+
+
+def _in_no_topic(row: SessionRow, strategy: Topics, closed: Sequence[Topic]) -> str | None:
+    """Whether all that is said of the session's topics and all that stands verbatim leave a message out."""
+    selection = strategy.select(Snapshot(state=row.state(row.head), summary=None, topics=closed))
+    coverage = account(
+        row.head,
+        summary_id=None,
+        points=selection.points,
+        verbatim=subtract((selection.verbatim,), row.deleted),
+        deleted=row.deleted,
+    )
+    if not coverage.elided:
+        return None
+    return f"messages {', '.join(map(str, coverage.elided))} are in no topic that is described, and not verbatim"
 
 
 def _faults(row: SessionRow, strategy: Compaction, head: Head, served: Summary | None) -> Iterator[str]:

@@ -20,6 +20,7 @@ from anaphora.ports.store import Store, Unit
 from anaphora.services.learning import Learning
 from anaphora.services.planning import Planning
 from anaphora.services.settings import Strategies, live_reader
+from anaphora.strategies.topics import Topics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +226,10 @@ class Sessions:
             left = subtract((found.range,), row.deleted)
             if not left:
                 return ReceiptState.DELETED
-            head = unit.summaries.head(tenant, row.id, live_reader(self.strategies.get(row.strategy).name))
+            strategy = self.strategies.get(row.strategy)
+            if isinstance(strategy, Topics):
+                return _in_topics(unit, row, left)
+            head = unit.summaries.head(tenant, row.id, live_reader(strategy.name))
             if left[-1].stop > head.position or head.summary_id is None:
                 return ReceiptState.APPENDED
             summary = unit.summaries.get(tenant, head.summary_id)
@@ -245,6 +249,14 @@ def _withdraw_waiting(unit: Unit, row: SessionRow, *, now: datetime) -> Iterator
     for job in unit.jobs.list(row.key.tenant, states=[JobState.QUEUED], session_id=row.id):
         if job.kind is JobKind.REBUILD and job.needs_model and unit.jobs.withdraw(job.tenant, job.id, now=now):
             yield job.from_seq or 0
+
+
+def _in_topics(unit: Unit, row: SessionRow, left: Sequence[SeqRange]) -> ReceiptState:
+    """What became of messages in a session that is served by its topics: the open one stands word by word."""
+    span = SeqRange(left[0].start, left[-1].stop)
+    found = unit.topics.between(row.key.tenant, row.id, span, limit=len(span))
+    told = [topic.range for topic in found if topic.summary is not None]
+    return ReceiptState.APPENDED if subtract(left, told) else ReceiptState.SUMMARISED
 
 
 def _existing(unit: Unit, key: SessionKey) -> SessionRow:

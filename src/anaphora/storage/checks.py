@@ -22,6 +22,7 @@ from anaphora.storage.laws import Breach, Law, of_session, same_session
 from anaphora.storage.notepad_checks import notepad_laws
 from anaphora.storage.summary_checks import summary_laws
 from anaphora.storage.tables import jobs, messages, receipts, sessions, summaries
+from anaphora.storage.topic_checks import topic_laws
 
 _PAGE = 500
 #: examples that a query for a breach gives at most
@@ -186,6 +187,7 @@ def laws() -> tuple[Law, ...]:
         *summary_laws(),
         *fact_laws(),
         *notepad_laws(),
+        *topic_laws(),
     )
 
 

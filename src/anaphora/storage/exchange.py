@@ -21,6 +21,7 @@ from anaphora.domain.records import (
     VersionRecord,
 )
 from anaphora.domain.summaries import Summary, SummaryStatus
+from anaphora.domain.topic_records import TopicRecord
 from anaphora.ports.exchange import Kept, Scope
 from anaphora.ports.rows import SessionRow
 from anaphora.storage.fact_exchange import SqlDumpFacts, of_sessions
@@ -39,6 +40,7 @@ from anaphora.storage.tables import (
     summaries,
     summary_states,
 )
+from anaphora.storage.topic_exchange import dump_topics
 
 #: messages that are in memory at once
 _MESSAGES = 200
@@ -133,12 +135,13 @@ class SqlExchange(SqlDumpFacts, SqlDumpPages, SqlRestore):
                 yield message
                 yield from earlier[message.seq]
 
-    def derived(self, row: SessionRow) -> Iterator[SummaryRecord | ChunkRecord | MoveRecord]:
-        """Every version of every strategy, every chunk, every move of every reader, in order; a page at a time."""
+    def derived(self, row: SessionRow) -> Iterator[SummaryRecord | ChunkRecord | TopicRecord | MoveRecord]:
+        """Every version of every strategy, every chunk, topic and move of a reader, in order; a page at a time."""
         where = {"tenant": row.key.tenant, "uid": row.id}
         for strategy in sorted(self._connection.execute(_STRATEGIES, where).scalars()):
             yield from self._chain({**where, "name": strategy})
         yield from self._chunks(row)
+        yield from dump_topics(self._connection, row)
         for reader in sorted(self._connection.execute(_READERS, where).scalars()):
             yield from self._moves({**where, "name": reader})
 

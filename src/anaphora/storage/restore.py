@@ -12,6 +12,7 @@ from anaphora.domain.fact_records import ChunkRecord
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import NewMessage
 from anaphora.domain.records import MessageRecord, MoveRecord, SummaryRecord, VersionRecord
+from anaphora.domain.topic_records import TopicRecord
 from anaphora.ports.exchange import Entry, Kept, Stamp
 from anaphora.ports.rows import SessionRow, StoredReceipt
 from anaphora.rules.passages import passages
@@ -30,6 +31,8 @@ from anaphora.storage.tables import (
     summaries,
     summary_states,
 )
+from anaphora.storage.topic_exchange import restore_topics
+from anaphora.storage.topic_tables import topics
 from anaphora.storage.upsert import insert_if_absent
 from anaphora.storage.words import Indexed, Words
 
@@ -158,7 +161,7 @@ class SqlRestore(SqlRestoreFacts):
         made = sa.union_all(
             *(
                 sa.select(sa.literal(1)).where(table.c.tenant_id == row.key.tenant, table.c.session_uid == row.id)
-                for table in (summaries, chunks, head_moves)
+                for table in (summaries, chunks, topics, head_moves)
             )
         )
         return self._connection.execute(made.limit(1)).first() is None
@@ -168,13 +171,15 @@ class SqlRestore(SqlRestoreFacts):
         row: SessionRow,
         chain: Sequence[SummaryRecord],
         parts: Sequence[ChunkRecord],
+        segments: Sequence[TopicRecord],
         moves: Sequence[MoveRecord],
     ) -> None:
-        """Insert versions with their states, bases first; chunks; and where each reader was and is."""
+        """Insert versions with their states, bases first; chunks; topics; and where each reader was and is."""
         self._insert(_INSERT_SUMMARIES, summaries, [_summary(row, summary) for summary in chain])
         self._insert(_INSERT_POINTS, points, [line for summary in chain for line in _points(row, summary)])
         self._insert(_INSERT_STATES, summary_states, [line for summary in chain for line in _states(row, summary)])
         self._add_chunks(row, parts)
+        restore_topics(self._connection, row, segments)
         self._insert(_INSERT_MOVES, head_moves, list(_moves(row, moves)))
         last = {move.reader: move for move in moves}
         self._insert(_INSERT_HEADS, heads, [_head(row, move) for move in last.values()])

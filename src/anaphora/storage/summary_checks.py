@@ -13,11 +13,12 @@ from anaphora.storage.fact_checks import EXTRACTION_READER
 from anaphora.storage.history_checks import move_breaches
 from anaphora.storage.laws import Law, of_session, same_session
 from anaphora.storage.tables import heads, messages, points, sessions, summaries
+from anaphora.storage.topic_checks import TOPIC_READER
 
 _SERVED = summaries.c.status.in_([SummaryStatus.COMPLETED.value, SummaryStatus.STALE.value])
 _LIVE_READER = sa.literal(live_reader("")) + summaries.c.strategy
 #: readers that make no versions of a summary
-_KEEPS_NO_VERSIONS = (EXTRACTION_READER, NOTEPAD_READER)
+_KEEPS_NO_VERSIONS = (EXTRACTION_READER, TOPIC_READER, NOTEPAD_READER)
 _BASE = summaries.alias("base")
 
 

@@ -15,6 +15,7 @@ from tests.databases.postgres import database_of
 from tests.databases.postgres import opened as opened_store
 from tests.memory.harness import conversation, opened, say, settle
 from tests.services.lives import attentive
+from tests.services.talks import TOPICS, all_of_it, following
 
 from anaphora.domain.vectors import Space
 from anaphora.ports.rows import PassageVector
@@ -149,6 +150,29 @@ async def _facts(folder: Path) -> None:
         await memory.facts.delete(fact.id, user="u")
 
 
+async def _topics(folder: Path) -> None:
+    """Everything that becomes of topics."""
+    clock = FakeClock()
+    settings: dict[str, Any] = {"db": await database_of(folder), "durability": "normal", **TOPICS, "embedder": "local"}
+    async with opened(folder, chat=ScriptedChat(following), clock=clock, **settings) as memory:
+        chat = conversation(memory)
+        await all_of_it(memory, chat)
+        await conversation(memory, session="2").add("user", "My tomatoes have yellow leaves.")
+        await chat.context("Back to the tomatoes and their leaves?")
+        await chat.context("tomatoes?", as_of=10)
+        await conversation(memory, session="2").context("What did you say of tomatoes?")
+        await memory.topics.list(user="u")
+        await memory.topics.show(3, user="u", agent="a", session="s")
+        await chat.edit(3, "Take it to a workshop.")
+        await chat.delete(0)
+        await chat.delete(1)
+        await settle(memory, clock)
+        receipt = await chat.add("user", "Thank you.")
+        assert (await memory.receipt(receipt.id)) is not None
+        await memory.restore([line async for line in memory.export()], tenant="another")
+        await chat.reset()
+
+
 def _without_tenant(statement: str) -> set[str]:
     """The tables of tenants, as they are called in the statement, of which no tenant is asked for."""
     found = {(alias or name) for name, alias in _NAMED.findall(statement) if name in _OF_TENANTS}
@@ -168,6 +192,7 @@ async def test_every_statement_names_the_tenant_of_every_table_and_changes_nothi
         await _live(tmp_path)
         await _vectors(tmp_path / "vectors")
         await _facts(tmp_path / "facts")
+        await _topics(tmp_path / "topics")
     ours = {
         s
         for s in statements

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
+from typing import TypeAlias
 from uuid import UUID
 
 from anaphora.domain.fact_records import (
@@ -32,6 +33,7 @@ from anaphora.domain.records import (
     VersionRecord,
     record_of,
 )
+from anaphora.domain.topic_records import TopicRecord
 from anaphora.errors import InvalidInput
 from anaphora.services.export import Tally
 from anaphora.services.importing.fact_lines import FactLines
@@ -39,6 +41,9 @@ from anaphora.services.importing.page_lines import PageLines
 from anaphora.services.importing.pieces import BLOCK, Item, Piece, Receipts
 from anaphora.services.importing.session_lines import SessionLines
 from anaphora.services.importing.values import BadFile
+
+#: what belongs to a session
+_Said: TypeAlias = MessageRecord | VersionRecord | SummaryRecord | ChunkRecord | TopicRecord | MoveRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,9 +184,7 @@ class _Reader:
             case _:
                 yield from self._take_said(record, chars)
 
-    def _take_said(
-        self, record: MessageRecord | VersionRecord | SummaryRecord | ChunkRecord | MoveRecord, chars: int
-    ) -> Iterator[Piece]:
+    def _take_said(self, record: _Said, chars: int) -> Iterator[Piece]:
         session = self._session
         if session is None:
             raise InvalidInput("it belongs to no session")
@@ -194,6 +197,8 @@ class _Reader:
                 session.add_summary(record)
             case ChunkRecord():
                 session.add_chunk(record)
+            case TopicRecord():
+                session.add_topic(record)
             case MoveRecord():
                 session.add_move(record)
 

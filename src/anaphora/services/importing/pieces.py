@@ -14,6 +14,7 @@ from anaphora.domain.fact_records import (
 )
 from anaphora.domain.notepad_records import PageRecord
 from anaphora.domain.records import MoveRecord, ReceiptRecord, SessionRecord, SummaryRecord
+from anaphora.domain.topic_records import TopicRecord
 from anaphora.ports.exchange import Entry
 
 #: messages, receipts, subjects, or facts with what belongs to them, of one piece at most
@@ -33,6 +34,7 @@ class Piece:
     last: bool
     chain: tuple[SummaryRecord, ...] = ()
     chunks: tuple[ChunkRecord, ...] = ()
+    topics: tuple[TopicRecord, ...] = ()
     moves: tuple[MoveRecord, ...] = ()
 
     @property
@@ -43,7 +45,7 @@ class Piece:
     @property
     def weight(self) -> int:
         """How much there is to write."""
-        return 1 + len(self.entries) + len(self.chain) + len(self.chunks)
+        return 1 + len(self.entries) + len(self.chain) + len(self.chunks) + len(self.topics)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

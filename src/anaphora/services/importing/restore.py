@@ -176,9 +176,10 @@ class Restore:
         """What was derived, if the log is exactly the exported one; and the work that is due."""
         now = self.clock.now()
         if exact and unit.exchange.is_bare(row):
-            unit.exchange.derive(row, piece.chain, piece.chunks, piece.moves)
+            unit.exchange.derive(row, piece.chain, piece.chunks, piece.topics, piece.moves)
             self._plan_remaking(unit, row, piece)
             self._plan_rereading(unit, row, piece)
+            self._plan_describing(unit, row, piece)
         self.planning.plan_compaction(unit, row, now=now)
         self.planning.plan_embed(unit, row, now=now)
         self.planning.plan_extract(unit, row, now=now)
@@ -210,6 +211,14 @@ class Restore:
             self.planning.plan_reextract(unit, row, now=now)
         elif any(chunk.method is Method.EXTRACTIVE for chunk in piece.chunks):
             self.planning.plan_reextract_with_model(unit, row, now=now)
+
+    def _plan_describing(self, unit: Unit, row: SessionRow, piece: Piece) -> None:
+        """Topics that are stale or not described yet are described, those that no model described when one is there."""
+        now = self.clock.now()
+        if any(topic.stale or topic.summary is None for topic in piece.topics):
+            self.planning.plan_describe(unit, row, now=now)
+        elif any(topic.method is not Method.MODEL for topic in piece.topics):
+            self.planning.plan_describe_with_model(unit, row, now=now)
 
 
 def _grouped(items: Iterator[Item]) -> Generator[Group, None, None]:

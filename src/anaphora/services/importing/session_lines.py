@@ -12,21 +12,28 @@ from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Role
 from anaphora.domain.records import MessageRecord, MoveRecord, SessionRecord, SummaryRecord, VersionRecord
 from anaphora.domain.summaries import Point, SummaryStatus, check_tiling
+from anaphora.domain.topic_records import TopicRecord
 from anaphora.errors import InvalidInput
 from anaphora.ports.exchange import Entry
 from anaphora.rules.admission import check_size, new_message
 from anaphora.services.export import Tally
 from anaphora.services.importing.pieces import BLOCK, Piece
+from anaphora.services.importing.topic_lines import TopicLines
 from anaphora.services.settings import NOTEPAD_READER, live_reader
 from anaphora.strategies.batch_extraction import BatchExtraction
+from anaphora.strategies.topics import Topics
 
 #: characters after which a piece ends
 _BLOCK_CHARS: Final = 4 << 20
 _SERVED = frozenset({SummaryStatus.COMPLETED, SummaryStatus.STALE})
-#: who reads for facts
+#: who reads for facts keeps chunks, who follows topics keeps those, who reflects writes pages: none makes versions
+_DOES: Final = {
+    live_reader(BatchExtraction().name): "reads for facts",
+    live_reader(Topics().name): "follows topics",
+    NOTEPAD_READER: "reflects",
+}
 _READS_FOR_FACTS: Final = live_reader(BatchExtraction().name)
-#: who keeps no versions of a summary, and only goes on
-_READS: Final = frozenset({_READS_FOR_FACTS, NOTEPAD_READER})
+_FOLLOWS: Final = live_reader(Topics().name)
 
 
 class SessionLines:
@@ -48,9 +55,10 @@ class SessionLines:
         self._served: set[tuple[str, SeqRange]] = set()
         self._chunks: list[ChunkRecord] = []
         self._chunk_ids: set[UUID] = set()
+        self._topics = TopicLines(about.messages)
         self._moves: list[MoveRecord] = []
         #: how far the session was read by those who only go on
-        self._read_to = dict.fromkeys(_READS, 0)
+        self._read_to = dict.fromkeys(_DOES, 0)
 
     @property
     def _count(self) -> int:
@@ -60,7 +68,7 @@ class SessionLines:
     @property
     def _derived(self) -> bool:
         """The messages are over."""
-        return bool(self._chain or self._chunks or self._moves)
+        return bool(self._chain or self._chunks or self._topics.stop or self._moves)
 
     def add_message(self, record: MessageRecord, chars: int) -> Iterator[Piece]:
         """Take a message in; a block that is full by then is handed out."""
@@ -79,6 +87,8 @@ class SessionLines:
             self._check_said(record, record.role, record.created_at)
         if len(self._entries) >= BLOCK or self._chars >= _BLOCK_CHARS:
             yield self._piece(last=False)
+        if record.deleted:
+            self._topics.note_deleted(record.seq)
         self._turn = record.turn
         self._entries.append(Entry(message=record))
         self._chars += chars
@@ -102,8 +112,8 @@ class SessionLines:
     def add_summary(self, record: SummaryRecord) -> None:
         """Take a version of a summary in."""
         self._check_complete()
-        if self._chunks or self._moves:
-            raise InvalidInput("summaries stand before chunks and the moves of readers")
+        if self._chunks or self._topics.stop or self._moves:
+            raise InvalidInput("summaries stand before chunks, topics and the moves of readers")
         self._check_summary(record)
         self._chain.append(record)
         self._by_id[record.id] = record
@@ -112,8 +122,8 @@ class SessionLines:
     def add_chunk(self, record: ChunkRecord) -> None:
         """Take a chunk in."""
         self._check_complete()
-        if self._moves:
-            raise InvalidInput("chunks stand before the moves of readers")
+        if self._topics.stop or self._moves:
+            raise InvalidInput("chunks stand before topics and the moves of readers")
         before = self._chunks[-1].range.stop if self._chunks else 0
         if not record.range or not before <= record.range.start or record.range.stop > self._about.messages:
             raise InvalidInput("range: expected messages of this session behind those of the chunk before")
@@ -123,12 +133,20 @@ class SessionLines:
         self._chunk_ids.add(record.id)
         self._tally.chunks += 1
 
+    def add_topic(self, record: TopicRecord) -> None:
+        """Take a topic in."""
+        self._check_complete()
+        if self._moves:
+            raise InvalidInput("topics stand before the moves of readers")
+        self._topics.add(record)
+        self._tally.topics += 1
+
     def add_move(self, record: MoveRecord) -> None:
         """Take a move of a reader in."""
         self._check_complete()
         if self._moves and record.reader < self._moves[-1].reader:
             raise InvalidInput("reader: moves stand in the order of their readers")
-        if record.reader in _READS:
+        if record.reader in self._read_to:
             self._check_reading(record)
             self._read_to[record.reader] = record.position
         else:
@@ -150,6 +168,8 @@ class SessionLines:
                 raise InvalidInput("the session before serves a version that is not completed")
         if self._chunks and self._chunks[-1].range.stop > self._read_to[_READS_FOR_FACTS]:
             raise InvalidInput("the session before has a chunk of messages that nobody has read for facts")
+        if self._topics.stop > self._read_to[_FOLLOWS]:
+            raise InvalidInput("the session before has a topic of messages that nobody has followed")
         yield self._piece(last=True)
 
     def _piece(self, *, last: bool) -> Piece:
@@ -161,6 +181,7 @@ class SessionLines:
             last=last,
             chain=tuple(self._chain),
             chunks=tuple(self._chunks),
+            topics=self._topics.topics,
             moves=tuple(self._moves),
         )
         self._start, self._entries, self._chars = self._count, [], 0
@@ -212,7 +233,8 @@ class SessionLines:
             self._served.add((record.strategy, record.range))
 
     def _check_reading(self, record: MoveRecord) -> None:
+        does = _DOES[record.reader]
         if record.summary_id is not None:
-            raise InvalidInput("summary_id: this reader makes no versions")
+            raise InvalidInput(f"summary_id: who {does} makes no versions")
         if record.position <= self._read_to[record.reader]:
-            raise InvalidInput("position: this reader only goes on")
+            raise InvalidInput(f"position: who {does} only goes on")

@@ -25,6 +25,8 @@ from anaphora.testing.conformance.store_laws.retries import RetryLaws
 from anaphora.testing.conformance.store_laws.sessions import SessionLaws
 from anaphora.testing.conformance.store_laws.subjects import SubjectLaws
 from anaphora.testing.conformance.store_laws.summaries import SummaryLaws
+from anaphora.testing.conformance.store_laws.topic_vectors import TopicVectorLaws
+from anaphora.testing.conformance.store_laws.topics import TopicLaws
 from anaphora.testing.conformance.store_laws.transactions import TransactionLaws
 from anaphora.testing.conformance.store_laws.turns import TurnLaws
 from anaphora.testing.conformance.store_laws.vectors import VectorLaws
@@ -58,6 +60,8 @@ class StoreConformance(
     SubjectLaws,
     ChunkLaws,
     NotepadLaws,
+    TopicLaws,
+    TopicVectorLaws,
     ScheduleLaws,
     TransactionLaws,
     OpeningLaws,
