@@ -9,6 +9,7 @@ from anaphora.settings.sections import (
     NotepadSettings,
     PostgresSettings,
     RollingPairsSettings,
+    TopicsSettings,
     WorkerSettings,
 )
 from anaphora.settings.settings import DEFAULT_DB, DEFAULT_FILE, Settings, Task
@@ -23,6 +24,7 @@ __all__ = [
     "RollingPairsSettings",
     "Settings",
     "Task",
+    "TopicsSettings",
     "WorkerSettings",
     "load",
 ]
