@@ -6,6 +6,7 @@ Run again, it goes on where it was: every step that was done changes nothing.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import anyio
 
@@ -19,7 +20,7 @@ MINE = "- Owns a boat."
 
 async def main(path: str) -> None:
     """The whole of it, on the database at the path."""
-    options = {"embedder": "none", "extraction": "none", "notepad": {"enabled": "all"}}
+    options: dict[str, Any] = {"embedder": "none", "extraction": "none", "notepad": {"enabled": "all"}}
     async with Memory.open(path, memory_model=ScriptedChat(), **options) as memory:
         for number, said in enumerate(SAID):
             session = memory.session(user="u", session=f"s{number}")

@@ -152,8 +152,8 @@ async def test_an_outage_delays_a_page_and_does_not_lose_it(tmp_path: Path) -> N
 
 async def test_a_session_that_no_answer_fits_is_passed_by(tmp_path: Path) -> None:
     """I9: and the notepad stays as it was."""
-    chat, options = ScriptedChat(), {"worker": {"max_attempts": 2, "backoff_seconds": 0}}
-    async with opened(tmp_path, chat=chat, **NOTING, **options) as memory:
+    chat = ScriptedChat()
+    async with opened(tmp_path, chat=chat, **NOTING, worker={"max_attempts": 2, "backoff_seconds": 0}) as memory:
         await over(memory, "one")
         chat.script = lambda _, __: "I would rather not."
         await over(memory, "two", start=1)
@@ -172,7 +172,7 @@ async def test_two_sessions_that_end_at_once_both_get_into_the_notepad(tmp_path:
             session = memory.session(user="ann", session=name)
             await talk(session, 1, start=start)
             await session.end()
-        done = []
+        done: list[bool] = []
 
         async def meanwhile() -> None:
             if not done:
@@ -194,7 +194,7 @@ async def test_what_changes_while_the_model_thinks_gets_into_no_page(tmp_path: P
         session = memory.session(user="ann", session="s")
         await talk(session, 1)
         await session.end()
-        done = []
+        done: list[bool] = []
 
         async def meanwhile() -> None:
             if not done:
