@@ -19,6 +19,7 @@ OTHERS = {
     "integrity",
     "facts",
     "chunks",
+    "notepads",
     "foreign_keys",
     "schema",
     "search",
@@ -40,6 +41,11 @@ A_FACT_OF_NOBODY = (
     " visibility, state, pinned, trust, valid_from, version, created_at, updated_at)"
     " SELECT tenant_id, lower(hex(randomblob(16))), user_id, '', 'other', 'Likes figs', 'k', 5, 50,"
     " 'private', 'active', 0, 'owner_said', created_at, 1, created_at, created_at FROM sessions LIMIT 1"
+)
+A_PAGE = (
+    "insert into notepad_pages (tenant_id, user_id, agent_id, version, action, text, tokens, session_uid, start, stop,"
+    " method, trust, restores, created_at)"
+    " select tenant_id, user_id, agent_id, 2, '{}', 'x', 1, {}, '{}', {}, created_at from sessions limit 1"
 )
 A_CHUNK_OF_NOTHING = (
     "INSERT INTO chunks (tenant_id, id, session_uid, start, stop, text, tokens, method, trust, first_at, last_at,"
@@ -84,6 +90,19 @@ BREACHES = [
     ("I20", ["UPDATE points SET tokens = 0"]),
     ("facts", [A_FACT_OF_NOBODY]),
     ("chunks", [A_CHUNK_OF_NOTHING]),
+    ("notepads", [A_PAGE.format("edited", "null, null, null, null", "tool", "null")]),
+    ("notepads", [A_PAGE.format("reverted", "null, null, null, null", "tool", "7")]),
+    ("notepads", [A_PAGE.format("edited", "null, null, null, null", "owner_confirmed", "1")]),
+    ("notepads", [A_PAGE.format("reflected", "id, 0, 4, 'model'", "tool", "null")]),
+    ("notepads", [A_PAGE.format("reflected", "id, 4, 4, null", "tool", "null")]),
+    (
+        "notepads",
+        [
+            A_PAGE.replace("user_id, agent_id, 2", "user_id, 'nobody', 2").format(
+                "reflected", "id, 0, 4, 'model'", "tool", "null"
+            )
+        ],
+    ),
     ("schema", [NO_SINGLE_FLIGHT]),
     ("schema", ["ALTER TABLE receipts RENAME COLUMN body_hash TO hash"]),
     ("foreign_keys", ["DELETE FROM sessions"]),

@@ -153,8 +153,7 @@ async def test_an_outage_delays_a_page_and_does_not_lose_it(tmp_path: Path) -> N
 async def test_a_session_that_no_answer_fits_is_passed_by(tmp_path: Path) -> None:
     """I9: and the notepad stays as it was."""
     chat = ScriptedChat()
-    options: dict[str, Any] = {"worker": {"max_attempts": 2, "backoff_seconds": 0}}
-    async with opened(tmp_path, chat=chat, **NOTING, **options) as memory:
+    async with opened(tmp_path, chat=chat, **NOTING, worker={"max_attempts": 2, "backoff_seconds": 0}) as memory:
         await over(memory, "one")
         chat.script = lambda _, __: "I would rather not."
         await over(memory, "two", start=1)
