@@ -19,6 +19,7 @@ OTHERS = {
     "integrity",
     "facts",
     "chunks",
+    "topics",
     "foreign_keys",
     "schema",
     "search",

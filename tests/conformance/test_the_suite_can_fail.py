@@ -19,6 +19,7 @@ from tests.conformance import (
     broken_schedule,
     broken_sessions,
     broken_together,
+    broken_topic_vectors,
     broken_topics,
     broken_vectors,
 )
@@ -50,6 +51,7 @@ MODULES: tuple[ModuleType, ...] = (
     broken_fact_reading,
     broken_chunks,
     broken_topics,
+    broken_topic_vectors,
     broken_schedule,
 )
 BROKEN = [
