@@ -46,6 +46,29 @@ def test_a_file_to_a_server_and_back_exports_the_same_lines(
     assert run("doctor", "--db", "back.db").code == 0
 
 
+def test_topics_go_to_a_server_and_back_with_their_sessions(
+    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANAPHORA_DURABILITY", "normal")
+    monkeypatch.setenv("ANAPHORA_STRATEGY", "topics")
+    monkeypatch.setenv("ANAPHORA_TOPICS__MOST_CHARACTERS", "60")
+    server = asyncio.run(database_of(tmp_path))
+    write_lines(home / "chats.jsonl", [conversation(30), conversation(7, user="bob")])
+    assert run("import", "chats.jsonl").code == 0
+    assert run("worker", "--drain").code == 0
+    assert run("edit", "3", "corrected", "--user", "alice", "--session", "1").code == 0
+    lines = _exported(run, "anaphora.db", "default")
+    assert lines.count('{"record":"topic"') > 4
+    assert lines.count('"stale":true') == 1
+    assert run("copy", "anaphora.db", server).code == 0
+    assert run("copy", server, "back.db").code == 0
+    for db in (server, "back.db"):
+        assert _exported(run, db, "default") == lines
+        assert run("worker", "--drain", "--db", db).code == 0
+        assert run("doctor", "--db", db).code == 0
+        assert '"stale":true' not in _exported(run, db, "default")
+
+
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [

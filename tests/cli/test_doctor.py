@@ -20,6 +20,7 @@ OTHERS = {
     "facts",
     "chunks",
     "notepads",
+    "topics",
     "foreign_keys",
     "schema",
     "search",

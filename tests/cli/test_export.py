@@ -77,6 +77,7 @@ def test_a_file_appears_when_it_is_whole_and_for_its_owner_only(run: Run, import
         "moves": 0,
         "receipts": 3,
         "chunks": 0,
+        "topics": 0,
         "subjects": 0,
         "facts": 0,
         "fact_versions": 0,

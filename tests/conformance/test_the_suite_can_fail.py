@@ -21,6 +21,7 @@ from tests.conformance import (
     broken_schedule,
     broken_sessions,
     broken_together,
+    broken_topic_vectors,
     broken_topics,
     broken_vectors,
 )
@@ -54,6 +55,7 @@ MODULES: tuple[ModuleType, ...] = (
     broken_chunks,
     broken_notepads,
     broken_topics,
+    broken_topic_vectors,
     broken_schedule,
 )
 BROKEN = [
