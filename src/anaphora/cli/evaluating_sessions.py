@@ -20,8 +20,6 @@ from anaphora.errors import InvalidInput
 from anaphora.evals.sessions.run import chosen, evaluate
 from anaphora.settings import Settings
 
-_RESULTS: Mapping[bool | None, str] = {True: "holds", False: "FAILS", None: "skipped"}
-
 
 class Remembers(Enum):
     """Whether there is a memory."""
@@ -112,12 +110,15 @@ def _database(db: str | None) -> Iterator[str]:
 
 
 def _print(document: Mapping[str, Any]) -> None:
-    rows = [(each["scenario"], each["name"], _RESULTS[each["ok"]], each["detail"]) for each in document["points"]]
+    rows = [
+        (each["scenario"], each["name"], "holds" if each["ok"] else "FAILS", each["detail"])
+        for each in document["points"]
+    ]
     table(("scenario", "point", "result", "what is wrong"), rows, empty="")
     totals = document["totals"]
     say()
     say(
         f"{plural(totals['points'], 'point')} in {plural(len(document['scenarios']), 'scenario')}: "
-        f"{totals['ok']} hold, {totals['failed']} fail, {totals['skipped']} skipped"
+        f"{totals['ok']} hold, {totals['failed']} fail"
     )
     say(f"model: {document['model']}; embedder: {document['embedder'] or 'none'}; memory: {document['memory']}")

@@ -12,7 +12,7 @@ from anaphora.domain.facts import Fact, FactState
 from anaphora.domain.messages import Role
 from anaphora.domain.topics import Segment
 from anaphora.domain.wire import PromptMessage, SectionName
-from anaphora.evals.sessions.scenarios import Check, NotThere, Seen
+from anaphora.evals.sessions.scenarios import Check, Seen
 
 #: what is read of a list at once: more than any scenario has
 _ALL: Final = 1000
@@ -209,16 +209,17 @@ def open_topic(*words: str, without: Sequence[str] = ()) -> Check:
 
 
 def notepad_without(*words: str) -> Check:
-    """There is a notepad, and none of the words stands in it. Not judged where this version keeps none."""
+    """Something was noted, and none of the words stands in it."""
 
     async def check(seen: Seen) -> str | None:
-        return _has("the notepad", await _notepad(seen), words)
+        text = await _notepad(seen)
+        return _has("the notepad", text, words) if text.strip() else "nothing was noted"
 
     return check
 
 
 def noted() -> Check:
-    """The notepad has a page, and it is not empty. Not judged where this version keeps none."""
+    """The notepad has a page, and it is not empty."""
 
     async def check(seen: Seen) -> str | None:
         return None if (await _notepad(seen)).strip() else "nothing was noted"
@@ -227,11 +228,8 @@ def noted() -> Check:
 
 
 async def _notepad(seen: Seen) -> str:
-    view = getattr(seen.memory, "notepad", None)
-    if view is None:
-        raise NotThere("this version keeps no notepad")
-    page = await view.show(agent=seen.sitting.agent, **seen.who)
-    return "" if page is None else str(page.text)
+    page = await seen.memory.notepad.show(agent=seen.sitting.agent, **seen.who)
+    return "" if page is None else page.text
 
 
 async def _facts(seen: Seen, states: Sequence[FactState] = (FactState.ACTIVE,)) -> Sequence[Fact]:

@@ -14,7 +14,7 @@ from anaphora.evals.sessions.desk import Desk, Opening, desk
 from anaphora.evals.sessions.facts import ABOUT_FACTS
 from anaphora.evals.sessions.guarded import GUARDED
 from anaphora.evals.sessions.reader import NAME, Reader
-from anaphora.evals.sessions.scenarios import End, Look, NotThere, Point, Say, Scenario, Seen, Step
+from anaphora.evals.sessions.scenarios import End, Look, Point, Say, Scenario, Seen, Step
 from anaphora.evals.sessions.seed import SEED
 from anaphora.evals.sessions.talks import ABOUT_TALKS
 from anaphora.memory import Memory
@@ -50,9 +50,8 @@ class Judged:
 
     scenario: str
     name: str
-    #: None: it could not be judged, because this version has no such part
-    ok: bool | None
-    #: what is wrong, or why it was not judged
+    ok: bool
+    #: what is wrong
     detail: str
 
 
@@ -76,7 +75,7 @@ async def evaluate(
 
     Returns:
         `model`, `embedder` (its id or None), `memory`, `scenarios` (name, how many points, how many failed), `points`
-        (scenario, name, ok, detail) and `totals` (points, ok, failed, skipped).
+        (scenario, name, ok, detail) and `totals` (points, ok, failed).
 
     Raises:
         InvalidInput: the database holds an earlier run.
@@ -94,7 +93,7 @@ async def evaluate(
         for scenario in scenarios:
             async with desk(opening, _tenant(scenario), None if remembers else answers) as place:
                 judged += await _play(scenario, place)
-            tell(f"{scenario.name}: {sum(each.ok is True for each in judged)} of {len(judged)} points so far")
+            tell(f"{scenario.name}: {sum(each.ok for each in judged)} of {len(judged)} points so far")
     finally:
         await models.aclose()
     return _document(judged, settings.model or NAME, embedder, remembers=remembers)
@@ -150,14 +149,11 @@ def _points(step: Step) -> Sequence[Point]:
     return step.points if isinstance(step, Say | Look | End) else ()
 
 
-async def _judged(point: Point, seen: Seen) -> tuple[bool | None, str]:
-    try:
-        for check in point.checks:
-            wrong = await check(seen)
-            if wrong is not None:
-                return False, wrong
-    except NotThere as error:
-        return None, str(error)
+async def _judged(point: Point, seen: Seen) -> tuple[bool, str]:
+    for check in point.checks:
+        wrong = await check(seen)
+        if wrong is not None:
+            return False, wrong
     return True, ""
 
 
@@ -178,7 +174,6 @@ def _document(judged: Sequence[Judged], model: str, embedder: Embedder | None, *
 def _totals(judged: Sequence[Judged]) -> dict[str, int]:
     return {
         "points": len(judged),
-        "ok": sum(each.ok is True for each in judged),
-        "failed": sum(each.ok is False for each in judged),
-        "skipped": sum(each.ok is None for each in judged),
+        "ok": sum(each.ok for each in judged),
+        "failed": sum(not each.ok for each in judged),
     }

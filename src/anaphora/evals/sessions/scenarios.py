@@ -10,10 +10,6 @@ from anaphora.domain.context import Context
 from anaphora.memory import Memory
 
 
-class NotThere(Exception):
-    """A point that cannot be judged, because this version has no such part."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sitting:
     """Whose conversation it is, and what is done in it."""
