@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from anaphora.rules.language.stems import plain, split
@@ -115,6 +116,8 @@ _BARE_MONTH: Final = re.compile(
     r"|\b(?:in|on|of|since|until|till|by|this|last|next|every|early|late|mid|from|to|through|come|before|after|around|over|during"
     r"|by) (may|march)\b"
 )
+#: characters of what may be a single word
+_WORD: Final = 20
 _DAYS: Final = {day[:3]: day for day in WEEKDAYS}
 _WEEKDAY: Final = re.compile(r"\b(mon|tue|wed|thu|fri|sat|sun)(?:days?|sdays?|nesdays?|rsdays?|urdays?|s|rs?|urs)?\b")
 _UNSPACED_NUMBERS: Final = re.compile(r"[两兩二三四五六七八九十](?=[年岁歲个個只隻次点點月号號天周週口位本公])")
@@ -139,6 +142,10 @@ def readings(text: str) -> frozenset[frozenset[str]]:
 
 def _read(text: str) -> frozenset[str]:
     """Every number, date and time; of several readings, with a bar between them, the likeliest first."""
+    return _read_word(text) if len(text) <= _WORD else _read_all(text)
+
+
+def _read_all(text: str) -> frozenset[str]:
     low = in_digits(text)
     found: set[str] = set()
     for pattern, read in _READERS:
@@ -153,6 +160,10 @@ def _read(text: str) -> frozenset[str]:
             found.update(read(match))
     found.update(_kept(low))
     return frozenset(found)
+
+
+#: single words come again and again; what people say as a whole is not kept
+_read_word: Final = lru_cache(maxsize=4096)(_read_all)
 
 
 def in_digits(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 
@@ -63,6 +64,7 @@ def words(text: str) -> list[str]:
     return [word[:-2] if word[-2:] in {"'s", "'S"} else word for word in found]
 
 
+@lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """What the forms of one word share: `run` for "runs", "running" and "runner". Expects lower case."""
     if not word.isascii() or not word.isalpha():
