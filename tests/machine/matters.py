@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from anaphora.domain.messages import NewMessage
 from anaphora.domain.wire import PromptMessage
 from anaphora.errors import ModelError, ModelRefused, ModelUnavailable
 from anaphora.prompts import topic_shift, topic_summary
+from anaphora.rules.admission import new_message
 from anaphora.testing.scripted import Script, faithful
 
 #: the telling words of each matter
@@ -43,9 +45,12 @@ def text(matter: str, seq: int, version: int, *, back: bool = False) -> str:
     return f"W{seq}v{version}x {opening} {MATTERS[matter]}"
 
 
-def tool_call(content: str) -> tuple[dict[str, Any], ...]:
-    """The parts of a message that has no text."""
-    return ({"type": "tool_call", "id": content.split()[0], "name": "look", "arguments": {}},)
+def message(role: str, content: str) -> NewMessage:
+    """A message on its way to the log; `call` calls a tool, and has no text."""
+    if role != "call":
+        return new_message(role, content)
+    name = content.split(maxsplit=1)[0]
+    return new_message("assistant", "", parts=({"type": "tool_call", "id": name, "name": "look", "arguments": {}},))
 
 
 def spoken_of(spoken: str) -> set[tuple[int, int]]:

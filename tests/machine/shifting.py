@@ -14,18 +14,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.machine.grounds import ground
 from tests.machine.laws import doctors_questions
-from tests.machine.matters import MATTERS, MODES, Matters, script_of, text, tool_call
+from tests.machine.matters import MATTERS, MODES, Matters, message, script_of, text
+from tests.machine.slow import Slow
 from tests.machine.subjects import KEY, Words, fence_of
 from tests.machine.tiling import Then, Tiling
 
 from anaphora import Context, Memory
 from anaphora.bootstrap import Overrides, Services, open_services
 from anaphora.domain.jobs import Job, JobKind
-from anaphora.domain.messages import NewMessage
 from anaphora.errors import AnaphoraError, LeaseLost
 from anaphora.memory import Session
-from anaphora.rules.admission import new_message
-from anaphora.services.meanings import Meanings
 from anaphora.settings import Settings
 from anaphora.testing import FakeClock, SeededRandom
 from anaphora.testing.scripted import ScriptedChat
@@ -35,22 +33,6 @@ PLACES = st.integers(0, 199)
 WORKERS = st.sampled_from(["ann", "bob"])
 #: longer than any lease and any pause; than any pause at all
 LONG, LONGEST = 400.0, 100_000.0
-
-
-class Slow(Meanings):
-    """No vectors, but something may happen while they are made: after what is followed was read, before it is kept."""
-
-    def __init__(self, pause: Callable[[], Awaitable[None]]) -> None:
-        super().__init__(None)
-        self._pause = pause
-
-    async def of(self, messages: Any) -> Any:
-        await self._pause()
-        return await super().of(messages)
-
-    async def of_topic(self, topic: Any) -> Any:
-        await self._pause()
-        return await super().of_topic(topic)
 
 
 class Shifting(RuleBasedStateMachine):
@@ -363,7 +345,7 @@ class Shifting(RuleBasedStateMachine):
 
     async def _said(self, matter: str, roles: tuple[str, ...], *, back: bool = False) -> None:
         start = len(self.log.said)
-        made = [_message(role, text(matter, start + at, 1, back=back)) for at, role in enumerate(roles)]
+        made = [message(role, text(matter, start + at, 1, back=back)) for at, role in enumerate(roles)]
         self.log.add([message.content for message in made])
         await self.services.ingest.append(KEY, made)
 
@@ -403,9 +385,3 @@ class Shifting(RuleBasedStateMachine):
                 # while nobody has taken the job, the result is as good as ever
                 return bool(self.laws.sql.rows("select 1 from jobs where id = ? and attempt > ?", job.id, job.attempt))
         return False
-
-
-def _message(role: str, content: str) -> NewMessage:
-    if role == "call":
-        return new_message("assistant", "", parts=tool_call(content))
-    return new_message(role, content)
