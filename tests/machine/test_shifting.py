@@ -1,4 +1,4 @@
-"""Topics under the machine: 50 runs of 30 steps (2,000 in `make test-deep`), on a server fewer."""
+"""Topics under the machine: 40 runs of 30 steps (2,000 in `make test-deep`), on a server fewer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WANTED = frozenset(
     | {"a result was refused", "looked back: the same", "looked back: described again since"}
     | {f"{what} while to {kind}" for what in ("edit", "delete", "end", "append") for kind in ("follow", "describe")}
 )
-WANTED_WITHOUT_MODEL = frozenset({"closed by shift", "closed by return", "described by extractive", "stale", "late"})
+WANTED_WITHOUT_MODEL = frozenset({"closed by shift", "described by extractive", "stale", "late"})
 #: what comes about in any ten runs
 WANTED_OF_FEW = frozenset({"closed by shift", "described by model", "served a summary"})
 
@@ -46,7 +46,7 @@ def drive(machine: type[Shifting], seeds: Iterable[int], *, on_a: str = SQLITE) 
 
 @pytest.mark.timeout(600)
 def test_topics_hold_what_is_said() -> None:
-    assert not drive(Shifting, range(5))
+    assert not drive(Shifting, range(4))
 
 
 @pytest.mark.timeout(600)
