@@ -11,6 +11,7 @@ from tests.faults.test_killed_changes import CHANGES, MANAGED
 from tests.faults.test_killed_embedding import EMBEDDING
 from tests.faults.test_killed_extraction import EXTRACTION
 from tests.faults.test_killed_reflection import REFLECTION
+from tests.faults.test_killed_topics import TOPICS
 from tests.faults.test_kills import ELSEWHERE, PLAN
 
 CHOSEN = """
@@ -33,8 +34,8 @@ async def claim(self):
 def test_every_failpoint_of_the_package_has_cases_and_no_case_has_lost_its_failpoint() -> None:
     assert failpoints() == sorted({*PLAN, *ELSEWHERE})
     by_command = {name for name, plan in COMMANDS.items() if plan}
-    reading = set(EMBEDDING) | set(EXTRACTION) | set(REFLECTION)
-    assert set(CHANGES) | set(MANAGED) | reading | by_command >= ELSEWHERE
+    elsewhere = (CHANGES, MANAGED, EMBEDDING, EXTRACTION, REFLECTION, TOPICS)
+    assert by_command.union(*elsewhere) >= ELSEWHERE
 
 
 @pytest.mark.parametrize("path", list(working_sources()), ids=lambda path: path.name)

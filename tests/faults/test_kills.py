@@ -21,9 +21,12 @@ GRACE = 5.0
 #: messages in the database that a program starts from
 BEFORE = {"library": 0, "wipe": 0, "labour": BACKLOG, "leave": BACKLOG}
 
-#: killed at in tests/faults/test_killed_changes.py, test_killed_embedding.py and test_command_kills.py
+#: killed at in the other tests/faults/test_killed_*.py and in test_command_kills.py
 ELSEWHERE = frozenset(
     {
+        "describe.after_commit",
+        "describe.after_model",
+        "describe.assigned",
         "embed.after_commit",
         "embed.after_model",
         "embed.assigned",
@@ -31,6 +34,9 @@ ELSEWHERE = frozenset(
         "extract.after_model",
         "extract.assigned",
         "fact.changed",
+        "follow.after_commit",
+        "follow.assigned",
+        "follow.judged",
         "ingest.appended",
         "jobs.retried",
         "message.deleted",
