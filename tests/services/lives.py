@@ -15,6 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from tests.memory.harness import brief, opened, say, text
+from tests.services.talks import following
 
 from anaphora.bootstrap.maintenance import diagnose
 from anaphora.domain.context import Context
@@ -26,13 +27,20 @@ from anaphora.errors import InvalidInput, ModelUnavailable
 from anaphora.memory import Memory, Session
 from anaphora.ports.store import Unit
 from anaphora.prompts.reflection import TITLE as REFLECTION
-from anaphora.settings import BatchExtractionSettings, NotepadSettings, RollingPairsSettings, WorkerSettings
+from anaphora.settings import (
+    BatchExtractionSettings,
+    NotepadSettings,
+    RollingPairsSettings,
+    TopicsSettings,
+    WorkerSettings,
+)
 from anaphora.testing import FakeClock
 from anaphora.testing.scripted import ScriptedChat, faithful
 
 #: many small summaries, and work that takes several steps
 BUSY: dict[str, Any] = {
     "rolling_pairs": RollingPairsSettings(window_pairs=1, min_messages_for_summary=4, summarise_after=2),
+    "topics": TopicsSettings(most_characters=80),
     "worker": WorkerSettings(max_attempts=1, batch_messages=4, redo_seconds=5.0),
 }
 #: and sessions that are read for facts, a few messages at a time
@@ -142,9 +150,12 @@ async def known(memory: Memory, user: str, **options: Any) -> list[object]:
 
 
 def attentive(messages: Sequence[PromptMessage], schema: Mapping[str, Any] | None) -> str:
-    """Summaries as `brief` makes them, honest facts and notes."""
-    if schema is not None and schema.get("title") == REFLECTION:
+    """Summaries as `brief` makes them, honest facts, notes and topics."""
+    title = str((schema or {}).get("title"))
+    if title == REFLECTION:
         return faithful(messages, schema)
+    if title.startswith("topic_"):
+        return following(messages, schema)
     if schema is None or "facts" not in schema.get("properties", {}):
         return brief(messages, schema)
     made = json.loads(faithful(messages, schema))
@@ -188,8 +199,13 @@ class Life:
             await self.clock.advance(self.random.choice([0, 0.25, 1]))
 
     async def leave_open(self) -> None:
-        """Work that is half done: the longest session is being summarised anew, and the next one was just edited."""
+        """Work that is half done: the longest session is being summarised anew, and the next one was just edited.
+
+        Beside them is a session of topics, one of which was just edited.
+        """
         self.model.script = attentive
+        topical = self.memory.session(user="bob", agent="b", session="topics", strategy="topics")
+        await say(topical, 10)
         await self.memory.work()
         by_length = sorted([(await self.head(chat), at, chat) for at, chat in enumerate(self.chats())], reverse=True)
         (_, _, longest), (_, _, edited), *_ = by_length
@@ -198,6 +214,7 @@ class Life:
             assert await self.memory._services.worker.step(), "nothing was rebuilt in steps"
         seq = next(m.seq for m in await edited.messages(limit=1000) if not m.deleted)
         await edited.edit(seq, f"#{seq}# at last")
+        await topical.edit(1, "#1# at last")
         self.times.append(self.clock.now())
 
     async def head(self, chat: Session) -> int:

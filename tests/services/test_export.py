@@ -86,7 +86,8 @@ async def test_every_kind_of_record_is_in_such_a_life(tmp_path: Path) -> None:
     assert {value["status"] for value in of_kind(lines, "summary")} == set(SummaryStatus)
     assert {value["method"] for value in of_kind(lines, "summary")} == {"model", "digest"}
     assert {value["reader"].partition(":")[0] for value in of_kind(lines, "move")} == {"live", "rebuild"}
-    assert {value.get("stale", False) for value in of_kind(lines, "chunk")} == {True, False}
+    for kind in ("chunk", "topic"):
+        assert {value.get("stale", False) for value in of_kind(lines, kind)} == {True, False}
     facts = of_kind(lines, "fact")
     assert {value.get("state", "active") for value in facts} >= {"active", "closed"}
     assert {value.get("visibility", "private") for value in facts} == {"private", "shared"}

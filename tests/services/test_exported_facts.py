@@ -22,6 +22,7 @@ from anaphora.errors import InvalidInput
 from anaphora.memory import Memory, Session
 from anaphora.ports.exchange import Scope
 from anaphora.ports.store import Unit
+from anaphora.settings import BatchExtractionSettings
 from anaphora.testing import FakeClock
 from anaphora.testing.scripted import ScriptedChat
 
@@ -41,6 +42,18 @@ async def test_a_session_that_was_read_for_facts_comes_back_to_the_byte_and_is_n
         asked = len(model.prompts)
         await there.work()
         assert len(model.prompts) == asked
+        assert broken(there) == []
+
+
+async def test_a_session_that_is_served_by_its_chunks_is_sound_here_and_there(tmp_path: Path) -> None:
+    given: dict[str, Any] = {
+        **READING,
+        "batch_extraction": BatchExtractionSettings(threshold=0, batch=4, idle_seconds=1000.0, keep_verbatim=1),
+    }
+    async with two(tmp_path, chat=ScriptedChat(), **given) as (here, there):
+        await listen(here, conversation(here, strategy="batch_extraction"), "figs", "plums", "pears")
+        assert broken(here) == []
+        await there.restore(await exported(here))
         assert broken(there) == []
 
 

@@ -16,6 +16,7 @@ from anaphora.ports.store import Unit
 from anaphora.ports.strategies import Compaction
 from anaphora.rules.coverage import account
 from anaphora.services.settings import Strategies, live_reader
+from anaphora.strategies.batch_extraction import BatchExtraction
 from anaphora.strategies.topics import Topics
 
 
@@ -116,7 +117,9 @@ def _in_no_topic(row: SessionRow, strategy: Topics, closed: Sequence[Topic]) -> 
 
 
 def _faults(row: SessionRow, strategy: Compaction, head: Head, served: Summary | None) -> Iterator[str]:
-    covered_to = served.range.stop if served else 0
+    # what is served by chunks has no summaries: what was read for facts and is not shown is left out
+    by_chunks = head.position if isinstance(strategy, BatchExtraction) else 0
+    covered_to = served.range.stop if served else by_chunks
     if head.position != covered_to:
         yield f"the head stands at {head.position}, its summary ends at {covered_to}"
         return
@@ -139,7 +142,7 @@ def _faults(row: SessionRow, strategy: Compaction, head: Head, served: Summary |
         yield str(error)
         return
     declared = [gap for point in served.points for gap in point.elided] if served else []
-    before = [SeqRange(0, served.range.start)] if served else []
+    before = [SeqRange(0, served.range.start if served else covered_to)]
     undeclared = subtract(coverage.elided, (*declared, *before))
     if undeclared:
         yield f"messages {', '.join(map(str, undeclared))} are left out, and no summary says so"
