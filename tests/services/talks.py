@@ -11,13 +11,14 @@ from anaphora.domain.topics import Topic
 from anaphora.domain.wire import PromptMessage
 from anaphora.memory import Memory, Session
 from anaphora.ports.store import Unit
-from anaphora.settings import TopicsSettings
+from anaphora.settings import NotepadSettings, TopicsSettings
 from anaphora.testing.scripted import faithful
 
 #: whatever a user says is doubtful, so that the model decides; what is long ends by its length
 TOPICS: dict[str, Any] = {
     "strategy": "topics",
     "extraction": "none",
+    "notepad": NotepadSettings(enabled="none"),
     "topics": TopicsSettings(least_messages=2, doubt=1.0, most_characters=400),
 }
 #: what begins with this turns to another matter
