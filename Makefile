@@ -27,7 +27,7 @@ help:
 	@echo "make check        format, lint, types, layers, sizes, lock files"
 	@echo "make test-models  tests against a small real model server on this machine"
 	@echo "make test-faults  tests that kill processes at named points"
-	@echo "make test-deep    long random runs"
+	@echo "make test-deep    long random runs, and stores that are broken on purpose"
 	@echo "make test-sharded every law of the store on a sharded server: a coordinator and two nodes"
 	@echo "make chaos        ten minutes of killed workers, restarted servers and faulty models"
 	@echo "make conformance  ask every law of every database, and write docs/reference/conformance.md"

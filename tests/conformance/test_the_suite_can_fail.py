@@ -38,7 +38,8 @@ from anaphora.testing.conformance.store_laws.reset import ResetLaws
 from anaphora.testing.conformance.store_laws.transactions import TransactionLaws
 from anaphora.testing.conformance.store_laws.waiting import WaitLaws
 
-pytestmark = pytest.mark.anyio
+#: five hundred stores are opened, to look at laws that seldom change
+pytestmark = [pytest.mark.anyio, pytest.mark.deep]
 
 MODULES: tuple[ModuleType, ...] = (
     broken_logs,
