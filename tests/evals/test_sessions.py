@@ -68,6 +68,7 @@ def test_without_a_memory_at_least_four_of_five_points_fail(tmp_path: Path) -> N
     assert totals["points"] == sum(len(scenario.points) for scenario in SCENARIOS)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("store", "changes", "point"),
     [

@@ -17,6 +17,7 @@ from anaphora.testing.scripted import ScriptedChat, faithful
 
 pytestmark = [
     pytest.mark.anyio,
+    pytest.mark.deep,  # a thousand turns
     pytest.mark.sqlite_only("which calls are made does not depend on where the rows are"),
 ]
 
