@@ -11,13 +11,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from anaphora.domain.messages import Role
-from anaphora.domain.wire import PromptMessage, SectionName
-from anaphora.errors import ModelOutputInvalid
+from anaphora.domain.wire import PromptMessage
 from anaphora.ports.extraction import ExtractionDraft, ExtractionRequest
 from anaphora.ports.models import SummaryRequest
 from anaphora.prompts import summary_and_facts
-from anaphora.prompts.answers import unparsable
+from anaphora.prompts.answers import answer_of
+from anaphora.prompts.asking import asking
 
 VERSION = "incremental_summary/1"
 TITLE = "incremental_summary"
@@ -129,10 +128,7 @@ def build(
     new = summary_and_facts.message_lines(request.messages, input_tokens=input_tokens, count=count)
     known = ["", "KNOWN", *(summary_and_facts.known_lines(extraction.known) or ["(nothing)"])] if extraction else []
     user = "\n".join(["EARLIER", *(earlier or ["(nothing)"]), *known, "", "NEW", *new])
-    return (
-        PromptMessage(section=SectionName.INSTRUCTIONS, role=Role.SYSTEM, content=system, tokens=count(system)),
-        PromptMessage(section=SectionName.QUERY, role=Role.USER, content=user, tokens=count(user)),
-    )
+    return asking(system, user, count)
 
 
 def parse(text: str) -> tuple[tuple[tuple[str, tuple[tuple[int, int], ...]], ...], str | None]:
@@ -142,12 +138,7 @@ def parse(text: str) -> tuple[tuple[tuple[str, tuple[tuple[int, int], ...]], ...
         ModelOutputInvalid: the text is empty or no such JSON.
 
     """
-    if not text.strip():
-        raise ModelOutputInvalid("empty")
-    try:
-        answer = _Answer.model_validate_json(text)
-    except ValidationError as error:
-        raise unparsable(error) from None
+    answer = answer_of(text, _Answer)
     return tuple((p.text, ((p.first, p.last),)) for p in answer.points), answer.merged
 
 

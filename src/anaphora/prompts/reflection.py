@@ -11,13 +11,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from anaphora.domain.messages import Role
-from anaphora.domain.wire import PromptMessage, SectionName
-from anaphora.errors import ModelOutputInvalid
+from anaphora.domain.wire import PromptMessage
 from anaphora.ports.reflection import ReflectionRequest
-from anaphora.prompts.answers import unparsable
+from anaphora.prompts.answers import answer_of
+from anaphora.prompts.asking import asking
 from anaphora.prompts.summary_and_facts import message_lines
 
 VERSION: Final = "reflection/1"
@@ -81,10 +80,7 @@ def build(request: ReflectionRequest, *, input_tokens: int, count: Callable[[str
     ]
     said = message_lines(request.messages, input_tokens=input_tokens, count=count)
     user = "\n".join(["NOTEPAD", *(old or ["(nothing)"]), "", "MESSAGES", *said])
-    return (
-        PromptMessage(section=SectionName.INSTRUCTIONS, role=Role.SYSTEM, content=system, tokens=count(system)),
-        PromptMessage(section=SectionName.QUERY, role=Role.USER, content=user, tokens=count(user)),
-    )
+    return asking(system, user, count)
 
 
 def parse(text: str) -> tuple[str, ...]:
@@ -94,10 +90,5 @@ def parse(text: str) -> tuple[str, ...]:
         ModelOutputInvalid: the text is empty or no such JSON.
 
     """
-    if not text.strip():
-        raise ModelOutputInvalid("empty")
-    try:
-        answer = _Answer.model_validate_json(text)
-    except ValidationError as error:
-        raise unparsable(error) from None
+    answer = answer_of(text, _Answer)
     return tuple(answer.notes)

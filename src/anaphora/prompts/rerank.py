@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from anaphora.domain.messages import Role
-from anaphora.domain.wire import PromptMessage, SectionName
+from anaphora.domain.wire import PromptMessage
 from anaphora.errors import ModelOutputInvalid
-from anaphora.prompts.answers import unparsable
+from anaphora.prompts.answers import answer_of
+from anaphora.prompts.asking import asking
 from anaphora.rules.text import MIN_SHORTENED, shorten
 
 VERSION: Final = "rerank/1"
@@ -91,12 +91,7 @@ def build(
         *(json.dumps({"n": n, "text": text}, ensure_ascii=False) for n, text in enumerate(texts, 1)),
     ]
     user = "\n".join([f"<passages {mark}>", *lines, f"</passages {mark}>"])
-    return (
-        PromptMessage(
-            section=SectionName.INSTRUCTIONS, role=Role.SYSTEM, content=_INSTRUCTIONS, tokens=count(_INSTRUCTIONS)
-        ),
-        PromptMessage(section=SectionName.QUERY, role=Role.USER, content=user, tokens=count(user)),
-    )
+    return asking(_INSTRUCTIONS, user, count)
 
 
 def answer_room(passages: int) -> int:
@@ -114,12 +109,7 @@ def parse(text: str, passages: int) -> list[float | None]:
         ModelOutputInvalid: the text is empty or no such JSON, or no passage has a grade.
 
     """
-    if not text.strip():
-        raise ModelOutputInvalid("empty")
-    try:
-        answer = _Answer.model_validate_json(text)
-    except ValidationError as error:
-        raise unparsable(error) from None
+    answer = answer_of(text, _Answer)
     grades: list[float | None] = [None] * passages
     for item in answer.grades:
         try:

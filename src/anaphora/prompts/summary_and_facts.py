@@ -22,12 +22,12 @@ from anaphora.domain.facts import (
     Candidate,
     Fact,
 )
-from anaphora.domain.messages import Message, Role
+from anaphora.domain.messages import Message
 from anaphora.domain.summaries import Method
-from anaphora.domain.wire import PromptMessage, SectionName
-from anaphora.errors import ModelOutputInvalid
+from anaphora.domain.wire import PromptMessage
 from anaphora.ports.extraction import ExtractionDraft, ExtractionRequest
-from anaphora.prompts.answers import unparsable
+from anaphora.prompts.answers import answer_of
+from anaphora.prompts.asking import asking
 from anaphora.rules.text import shorten
 
 VERSION: Final = "summary_and_facts/1"
@@ -168,10 +168,7 @@ def build(request: ExtractionRequest, *, input_tokens: int, count: Callable[[str
     known = known_lines(request.known) or ["(nothing)"]
     messages = message_lines(request.messages, input_tokens=input_tokens, count=count)
     user = "\n".join(["KNOWN", *known, "", "MESSAGES", *messages])
-    return (
-        PromptMessage(section=SectionName.INSTRUCTIONS, role=Role.SYSTEM, content=system, tokens=count(system)),
-        PromptMessage(section=SectionName.QUERY, role=Role.USER, content=user, tokens=count(user)),
-    )
+    return asking(system, user, count)
 
 
 def parse(text: str, request: ExtractionRequest) -> tuple[str, tuple[Candidate, ...]]:
@@ -181,12 +178,7 @@ def parse(text: str, request: ExtractionRequest) -> tuple[str, tuple[Candidate, 
         ModelOutputInvalid: the text is empty or no such JSON.
 
     """
-    if not text.strip():
-        raise ModelOutputInvalid("empty")
-    try:
-        answer = _Answer.model_validate_json(text)
-    except ValidationError as error:
-        raise unparsable(error) from None
+    answer = answer_of(text, _Answer)
     return answer.summary, candidates(answer.facts, request)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from anaphora.domain.messages import Message, Role
-from anaphora.domain.wire import PromptMessage, SectionName
-from anaphora.errors import ModelOutputInvalid
-from anaphora.prompts.answers import unparsable
+from anaphora.domain.messages import Message
+from anaphora.domain.wire import PromptMessage
+from anaphora.prompts.answers import answer_of
+from anaphora.prompts.asking import asking
 from anaphora.prompts.summary_and_facts import message_lines
 
 VERSION: Final = "topic_shift/1"
@@ -45,12 +45,7 @@ def build(
     room = max(64, input_tokens // 2)
     before = message_lines(topic, input_tokens=room, count=count)
     user = "\n".join(["CONVERSATION", *before, "", "NEXT", *message_lines([said], input_tokens=room, count=count)])
-    return (
-        PromptMessage(
-            section=SectionName.INSTRUCTIONS, role=Role.SYSTEM, content=_INSTRUCTIONS, tokens=count(_INSTRUCTIONS)
-        ),
-        PromptMessage(section=SectionName.QUERY, role=Role.USER, content=user, tokens=count(user)),
-    )
+    return asking(_INSTRUCTIONS, user, count)
 
 
 def parse(text: str) -> bool:
@@ -60,9 +55,4 @@ def parse(text: str) -> bool:
         ModelOutputInvalid: the text is empty or no such JSON.
 
     """
-    if not text.strip():
-        raise ModelOutputInvalid("empty")
-    try:
-        return _Answer.model_validate_json(text).same_topic
-    except ValidationError as error:
-        raise unparsable(error) from None
+    return answer_of(text, _Answer).same_topic

@@ -11,13 +11,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from anaphora.domain.messages import Role
-from anaphora.domain.wire import PromptMessage, SectionName
-from anaphora.errors import ModelOutputInvalid
+from anaphora.domain.wire import PromptMessage
 from anaphora.ports.topics import TopicRequest
-from anaphora.prompts.answers import unparsable
+from anaphora.prompts.answers import answer_of
+from anaphora.prompts.asking import asking
 from anaphora.prompts.summary_and_facts import message_lines
 
 VERSION: Final = "topic_summary/1"
@@ -63,10 +62,7 @@ def build(request: TopicRequest, *, input_tokens: int, count: Callable[[str], in
     """The prompt: our instructions as system text, the conversation as data in a user message."""
     system = _INSTRUCTIONS.format(words=max(24, request.max_tokens * 2 // 3))
     user = "\n".join(["MESSAGES", *message_lines(request.messages, input_tokens=input_tokens, count=count)])
-    return (
-        PromptMessage(section=SectionName.INSTRUCTIONS, role=Role.SYSTEM, content=system, tokens=count(system)),
-        PromptMessage(section=SectionName.QUERY, role=Role.USER, content=user, tokens=count(user)),
-    )
+    return asking(system, user, count)
 
 
 def parse(text: str) -> tuple[str, str]:
@@ -76,12 +72,7 @@ def parse(text: str) -> tuple[str, str]:
         ModelOutputInvalid: the text is empty or no such JSON.
 
     """
-    if not text.strip():
-        raise ModelOutputInvalid("empty")
-    try:
-        answer = _Answer.model_validate_json(text)
-    except ValidationError as error:
-        raise unparsable(error) from None
+    answer = answer_of(text, _Answer)
     return answer.name, without_preamble(answer.summary)
 
 

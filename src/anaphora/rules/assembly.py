@@ -7,7 +7,7 @@ results are one unit. What does not fit is declared elided, never dropped silent
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from anaphora.domain.context import Context, Line
@@ -21,7 +21,7 @@ from anaphora.rules.material import Material
 from anaphora.rules.memory_block import MEMORY_NAME, render
 from anaphora.rules.recalled import quote, recall
 from anaphora.rules.text import MIN_SHORTENED, shorten
-from anaphora.rules.tokens import MESSAGE_OVERHEAD, message_tokens
+from anaphora.rules.tokens import MESSAGE_OVERHEAD, Count, message_tokens
 
 #: a budget must hold the instructions and this many tokens beside them
 MIN_BESIDE_INSTRUCTIONS = 64
@@ -32,9 +32,6 @@ _FOUND_SHARE = 4
 _TOLD_APART = frozenset(
     {SectionName.NOTEPAD, SectionName.FACTS, SectionName.TOPICS, SectionName.THREADS, SectionName.RELEVANT}
 )
-
-
-Count = Callable[[str], int]
 
 
 def fixed_tokens(instructions: str | None, budget: int, count: Count) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from anaphora.domain.summaries import Point
@@ -31,15 +31,12 @@ def mark(secret: bytes, *what: bytes) -> str:
 
 def render(points: Sequence[Point], mark: str) -> str:
     """The block as text: one line a point, with the messages that it speaks of."""
-    lines = [f"- ({_numbers(point)}) {point.text}" for point in points]
-    return "\n".join(
-        [
-            f"<memory {mark}>",
-            _HEADING,
-            *lines,
-            f"</memory {mark}>",
-        ]
-    )
+    return framed(mark, [_HEADING, *(f"- ({_numbers(point)}) {point.text}" for point in points)])
+
+
+def framed(mark: str, lines: Iterable[str]) -> str:
+    """Lines of data between marks: how everything that is remembered stands in a prompt (I16)."""
+    return "\n".join([f"<memory {mark}>", *lines, f"</memory {mark}>"])
 
 
 def _numbers(point: Point) -> str:

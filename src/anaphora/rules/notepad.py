@@ -7,7 +7,7 @@ speak for itself. So nothing gets in that tells an assistant what to do, however
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -15,12 +15,10 @@ from anaphora.domain.messages import Trust
 from anaphora.domain.notepad import Page, PageAction
 from anaphora.errors import ModelOutputInvalid
 from anaphora.rules.facts.judging import contents
-from anaphora.rules.memory_block import MEMORY_NAME, mark
+from anaphora.rules.memory_block import MEMORY_NAME, framed, mark
 from anaphora.rules.text import one_line, truncate
-from anaphora.rules.tokens import message_tokens
+from anaphora.rules.tokens import Count, message_tokens
 from anaphora.rules.validity import MAX_OVERSIZE, checked_text
-
-Count = Callable[[str], int]
 
 #: messages of one topic that make a session worth a page (seed 003)
 LEAST_MESSAGES: Final = 2
@@ -175,7 +173,7 @@ def choose_notes(page: Page | None, *, room: int, mark: str, count: Count) -> No
     lines = [line for line in map(str.rstrip, page.text.splitlines()) if line] if page is not None else []
     whole = len(lines)
     while lines:
-        text = "\n".join([f"<memory {mark}>", _HEADING, *lines, f"</memory {mark}>"])
+        text = framed(mark, [_HEADING, *lines])
         tokens = message_tokens(count, text, name=MEMORY_NAME)
         if tokens <= room:
             why = "noted in earlier sessions" if len(lines) == whole else "cut to fit the budget"

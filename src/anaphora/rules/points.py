@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from anaphora.domain.keys import SeqRange, subtract, union
 from anaphora.domain.summaries import Method, Point
 from anaphora.rules.text import truncate
+from anaphora.rules.tokens import Count
 
 #: how many separate elided stretches one point keeps apart; beyond that, neighbours are joined
 MAX_ELIDED = 32
 
 Statement = tuple[str, tuple[SeqRange, ...]]
-Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

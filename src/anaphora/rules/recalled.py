@@ -6,7 +6,7 @@ why it stands there or not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from anaphora.domain.context import Line
@@ -18,6 +18,7 @@ from anaphora.rules.material import Material
 from anaphora.rules.memory_block import MEMORY_NAME
 from anaphora.rules.notepad import NotepadBlock, choose_notes
 from anaphora.rules.relevant import Relevant, choose
+from anaphora.rules.tokens import Count
 from anaphora.rules.topics.shown import TopicBlock, choose_past, choose_threads
 
 #: the shares of the room that the notepad, facts, topics of other sessions, and threads of this one may take at most
@@ -25,8 +26,6 @@ _NOTEPAD_SHARE = 8
 _FACTS_SHARE = 4
 _PAST_SHARE = 6
 _THREADS_SHARE = 4
-
-Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from anaphora.domain.search import Hit
-from anaphora.rules.memory_block import MEMORY_NAME
+from anaphora.rules.memory_block import MEMORY_NAME, framed
 from anaphora.rules.text import one_line
-from anaphora.rules.tokens import message_tokens
+from anaphora.rules.tokens import Count, message_tokens
 
 #: a hit that is longer is shown as the passage that answers, unless there is plenty of room
 _WHOLE_TOKENS = 160
@@ -30,8 +30,6 @@ _NO_ROOM = "no room in the budget"
 _WORD = re.compile(r"\w+")
 #: words that turn a statement round
 _TURNS = frozenset({"no", "not", "never", "none", "nothing", "without", "t", "cannot"})
-
-Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +113,7 @@ class _Draft:
         for quotes in sorted(self.sessions.values(), key=_when):
             lines.append(_source(quotes[0].hit))
             lines.extend(quote.text for quote in sorted(quotes, key=lambda quote: quote.hit.message.seq))
-        return "\n".join([f"<memory {self.mark}>", _HEADING, *lines, f"</memory {self.mark}>"])
+        return framed(self.mark, [_HEADING, *lines])
 
 
 def choose(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from anaphora.domain.messages import Part
 
+#: how many tokens a text has
+Count: TypeAlias = Callable[[str], int]
 #: role and separators around each message of a chat prompt (OpenAI's cookbook figure)
 MESSAGE_OVERHEAD = 4
 
 
-def message_tokens(
-    count: Callable[[str], int], content: str, *, name: str | None = None, parts: Sequence[Part] = ()
-) -> int:
+def message_tokens(count: Count, content: str, *, name: str | None = None, parts: Sequence[Part] = ()) -> int:
     """Tokens of a message with its role, its name, and the parts that reach a prompt beside its text."""
     total = MESSAGE_OVERHEAD + count(content)
     if name:

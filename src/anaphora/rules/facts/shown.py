@@ -8,20 +8,18 @@ author takes the room of another.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from anaphora.domain.facts import ALWAYS, Fact
-from anaphora.rules.memory_block import MEMORY_NAME
+from anaphora.rules.memory_block import MEMORY_NAME, framed
 from anaphora.rules.text import one_line
-from anaphora.rules.tokens import message_tokens
+from anaphora.rules.tokens import Count, message_tokens
 
 #: what importance counts beside relevance, both from 0 to 1
 _IMPORTANCE: Final = 0.5
 _NO_ROOM: Final = "no room for it among the facts"
-
-Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +126,7 @@ def _render(chosen: Sequence[Known], user: str, mark: str) -> str:
     for about in dict.fromkeys(entry.about for entry in chosen):
         its = [entry for entry in chosen if entry.about == about]
         lines += [_heading(its[0]), *(_line(entry, user) for entry in its)]
-    return "\n".join([f"<memory {mark}>", *lines, f"</memory {mark}>"])
+    return framed(mark, lines)
 
 
 def _heading(entry: Known) -> str:
