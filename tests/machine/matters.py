@@ -11,7 +11,7 @@ from typing import Any, Final
 from anaphora.domain.messages import NewMessage
 from anaphora.domain.wire import PromptMessage
 from anaphora.errors import ModelError, ModelRefused, ModelUnavailable
-from anaphora.prompts import topic_shift, topic_summary
+from anaphora.prompts import topic_segments, topic_summary
 from anaphora.rules.admission import new_message
 from anaphora.testing.scripted import Script, faithful
 
@@ -27,7 +27,7 @@ _FAULTS: Final[Mapping[str, ModelError | str]] = {
     "timeout": ModelUnavailable("no answer in time"),
     "wrong_key": ModelRefused("401"),
     "empty": "",
-    "nonsense": '{"same_topic": "perhaps", "name": "", "summary": "  "}',
+    "nonsense": '{"topics": [{"first": -1, "name": "", "summary": ""}], "name": "", "summary": "  "}',
     "refusal": '{"name": "Sorry", "summary": "I cannot help with that."}',
     "bad_json": '{"summary": "half',
     "huge": json.dumps({"name": "n" * 5_000, "summary": "s " * 50_000}),
@@ -108,9 +108,13 @@ def script_of(mode: str) -> Script:
         if fault is not None:
             return fault
         title = schema.get("title") if schema is not None else None
-        if mode in _OPINIONS and title == topic_shift.TITLE:
-            return json.dumps({"same_topic": _OPINIONS[mode]})
+        if title == topic_segments.TITLE and mode in _OPINIONS:
+            return _divided(messages[-1].content, same=_OPINIONS[mode])
         answer = faithful(messages, schema)
+        if title == topic_segments.TITLE and len(messages[-1].content) % 2:
+            firsts = [topic["first"] for topic in json.loads(answer)["topics"]]
+            # where nothing is said of them, each is described by itself
+            return json.dumps({"topics": [{"first": first, "name": "", "summary": ""} for first in firsts]})
         if title == topic_summary.TITLE:
             said = json.loads(answer)
             # what calls a tool has no words
@@ -118,3 +122,17 @@ def script_of(mode: str) -> Script:
         return answer
 
     return script
+
+
+def _divided(prompt: str, *, same: bool) -> str:
+    """Every message that may begin a topic does, and nothing is said of them; or none but those that must."""
+    records = [json.loads(line) for line in prompt.splitlines() if line.startswith("{")]
+    first, texts = records[0]["n"], {record["n"]: record["text"] for record in records}
+    begins, may = ([int(seq) for seq in re.findall(r"\d+", line)] for line in prompt.splitlines()[:2])
+    firsts = sorted({first, *begins, *(() if same else may)})
+    topics = []
+    for seq, stop in zip(firsts, [*firsts[1:], None], strict=True):
+        said = " ".join(text for n, text in texts.items() if n >= seq and (stop is None or n < stop))
+        told = {"name": said[:20].strip() or "Tools", "summary": said or "Tools were called."}
+        topics.append({"first": seq, **(told if same else {"name": "", "summary": ""})})
+    return json.dumps({"topics": topics})

@@ -49,7 +49,7 @@ def test_topics_hold_what_is_said() -> None:
 
 @pytest.mark.timeout(600)
 def test_topics_hold_what_is_said_without_a_model() -> None:
-    assert not drive(ShiftingWithoutModel, range(2))
+    assert not drive(ShiftingWithoutModel, range(1))
 
 
 @pytest.mark.timeout(600)

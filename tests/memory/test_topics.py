@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from tests.memory.harness import opened
 
 from anaphora import Context, Memory, Session
-from anaphora.domain.jobs import Job, JobKind, JobState
+from anaphora.domain.jobs import Job, JobKind
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message
 from anaphora.domain.summaries import Method
@@ -67,6 +66,10 @@ def titled(title: str, answer: str) -> Any:
     return script
 
 
+def no_json(_messages: Sequence[PromptMessage], _schema: Mapping[str, Any] | None) -> str:
+    return "no JSON at all"
+
+
 def asked(chat: ScriptedChat, beginning: str) -> int:
     return sum(prompt[0].content.startswith(beginning) for prompt in chat.prompts)
 
@@ -83,7 +86,7 @@ async def test_a_shift_closes_the_topic_and_the_turn_that_shifted_opens_the_next
         assert first.topic.name == "I want to learn"
         assert first.topic.method is Method.MODEL
         assert first.topic.model == "scripted"
-        assert first.topic.prompt_version == "topic_summary/1"
+        assert first.topic.prompt_version == "topic_segments/1"
 
 
 async def test_a_return_continues_the_earlier_topic_and_brings_its_thread_back(tmp_path: Path) -> None:
@@ -159,9 +162,9 @@ async def test_while_nothing_speaks_for_a_topic_it_stands_word_by_word(tmp_path:
 
 async def test_what_the_model_never_describes_is_told_by_sentences_until_it_is_back(tmp_path: Path) -> None:
     clock, chat = FakeClock(), ScriptedChat()
-    async with opened(tmp_path, chat=chat, clock=clock, strategy="topics") as memory:
+    async with opened(tmp_path, chat=chat, clock=clock, strategy="topics", topics={"alone": 0.45}) as memory:
         session = memory.session(user="ann", session="s")
-        chat.script = titled("topic_summary", "no JSON at all")
+        chat.script = no_json
         await talk(session, (*NETWORKS, *LUNCH))
         for _ in range(8):
             await memory.work()
@@ -193,29 +196,6 @@ async def test_without_a_model_sentences_are_chosen_and_nothing_is_asked(tmp_pat
         context = await session.context("And?", budget=4000)
         accounted(context, 10)
         assert context.degraded == ("model",)
-
-
-async def test_a_doubt_is_settled_by_the_model_and_certainty_asks_nobody(tmp_path: Path) -> None:
-    chat = ScriptedChat(titled("topic_shift", json.dumps({"same_topic": True})))
-    async with opened(tmp_path, chat=chat, strategy="topics") as memory:
-        session = memory.session(user="ann", session="s")
-        await talk(session, NETWORKS)
-        await memory.work()
-        certain = asked(chat, "You see the end of a conversation")
-        await talk(session, LUNCH)
-        await memory.work()
-        assert asked(chat, "You see the end of a conversation") > certain
-        assert spans(await session.topics()) == [(0, 10, "open")], "the model says that it is the same matter"
-
-
-async def test_a_model_that_gives_no_verdict_leaves_it_to_the_rules(tmp_path: Path) -> None:
-    chat = ScriptedChat(titled("topic_shift", "maybe"))
-    async with opened(tmp_path, chat=chat, strategy="topics", topics={"alone": 0.45}) as memory:
-        session = memory.session(user="ann", session="s")
-        await talk(session, (*NETWORKS, *LUNCH))
-        await memory.work()
-        assert spans(await session.topics()) == [(0, 6, "described"), (6, 10, "open")]
-        assert [job.state for job in await jobs(memory, JobKind.FOLLOW)] == [JobState.DONE]
 
 
 async def test_the_answer_does_not_wait_for_a_verdict(tmp_path: Path) -> None:

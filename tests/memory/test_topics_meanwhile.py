@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from tests.faults.topics_program import apart
 from tests.memory.harness import opened
-from tests.memory.test_topics import LUNCH, NETWORKS, spans, talk, titled
+from tests.memory.test_topics import LUNCH, NETWORKS, no_json, spans, talk
 
 from anaphora.domain.jobs import JobState
 from anaphora.domain.summaries import Method
@@ -16,7 +17,7 @@ from anaphora.testing.scripted import ScriptedChat
 
 pytestmark = pytest.mark.anyio
 
-SHIFT = "You see the end of a conversation"
+SHIFT = "You read a conversation between"
 
 
 def meanwhile(chat: ScriptedChat, beginning: str, happens: Callable[[], Awaitable[object]]) -> Callable[[], bool]:
@@ -43,7 +44,7 @@ async def test_a_session_that_ends_while_its_last_messages_are_followed_leaves_n
 
 
 async def test_a_message_that_changes_elsewhere_does_not_leave_a_topic_undescribed(tmp_path: Path) -> None:
-    chat = ScriptedChat()
+    chat = ScriptedChat(apart)
     async with opened(tmp_path, chat=chat, strategy="topics") as memory:
         session = memory.session(user="ann", session="s")
         await talk(session, (*NETWORKS, *LUNCH))
@@ -54,7 +55,7 @@ async def test_a_message_that_changes_elsewhere_does_not_leave_a_topic_undescrib
 
 
 async def test_in_an_outage_a_topic_told_by_rules_does_not_keep_later_ones_from_being_told(tmp_path: Path) -> None:
-    clock, chat = FakeClock(), ScriptedChat(titled("topic_summary", "no JSON at all"))
+    clock, chat = FakeClock(), ScriptedChat(no_json)
     async with opened(tmp_path, chat=chat, clock=clock, strategy="topics") as memory:
         session = memory.session(user="ann", session="s")
         for said in (NETWORKS, LUNCH):

@@ -19,7 +19,7 @@ TOPICS: dict[str, Any] = {
     "strategy": "topics",
     "extraction": "none",
     "notepad": NotepadSettings(enabled="none"),
-    "topics": TopicsSettings(least_messages=2, doubt=1.0, most_characters=400),
+    "topics": TopicsSettings(least_messages=2, doubt=1.0, batch=1, most_characters=400),
 }
 #: what begins with this turns to another matter
 TURN = "Now "
@@ -41,13 +41,32 @@ TALK = (
 def following(messages: Sequence[PromptMessage], schema: Mapping[str, Any] | None) -> str:
     """Topics end where a message begins with `TURN`; what is said of one is its first words."""
     title, said = (schema or {}).get("title"), messages[-1].content
-    if title == "topic_shift":
-        newest = json.loads(said.splitlines()[-1])
-        return json.dumps({"same_topic": TURN not in json.dumps(newest, ensure_ascii=False)})
+    if title == "topic_segments":
+        return json.dumps({"topics": [{"first": first, **_told(line)} for first, line in _begins(said)]})
     if title == "topic_summary":
-        words = re.findall(r"[a-zäöü]{4,}", said.splitlines()[1].lower())
-        return json.dumps({"name": " ".join(words[-2:]), "summary": f"It was about {' '.join(words[-6:])}."})
+        return json.dumps(_told(said.splitlines()[1]))
     return faithful(messages, schema)
+
+
+def dividing(messages: Sequence[PromptMessage], schema: Mapping[str, Any] | None) -> str:
+    """As `following`, but nothing is said of the topics while they are divided: each is described by itself."""
+    if (schema or {}).get("title") != "topic_segments":
+        return following(messages, schema)
+    firsts = [first for first, _ in _begins(messages[-1].content)]
+    return json.dumps({"topics": [{"first": first, "name": "", "summary": ""} for first in firsts]})
+
+
+def _begins(prompt: str) -> list[tuple[int, str]]:
+    """The messages that open topics, as they stand in the prompt."""
+    lines = [line for line in prompt.splitlines() if line.startswith("{")]
+    certain = {int(seq) for seq in re.findall(r"\d+", prompt.splitlines()[0])}
+    found = [(json.loads(line)["n"], line) for line in lines]
+    return [(seq, line) for at, (seq, line) in enumerate(found) if not at or seq in certain or TURN in line]
+
+
+def _told(line: str) -> dict[str, str]:
+    words = re.findall(r"[a-zäöü]{4,}", line.lower())
+    return {"name": " ".join(words[-2:]), "summary": f"It was about {' '.join(words[-6:])}."}
 
 
 async def talk(chat: Session, *texts: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from tests.memory.harness import conversation, opened
 from tests.services.lives import broken, exported, of_kind, resummed, seen, two
-from tests.services.talks import TOPICS, all_of_it, following, talk, topics
+from tests.services.talks import TOPICS, all_of_it, dividing, following, talk, topics
 from tests.services.test_forged_exports import NOBODY, change, check_refused, swapped, without
 from tests.services.test_forged_facts import doubled, moved
 
@@ -76,7 +76,7 @@ async def test_an_export_without_topics_says_nothing_of_them(tmp_path: Path) -> 
 
 
 async def test_topics_that_were_not_described_or_changed_since_are_exported_as_they_are(tmp_path: Path) -> None:
-    model = ScriptedChat(following)
+    model = ScriptedChat(dividing)
     async with two(tmp_path, chat=model, **TOPICS) as (here, there):
         chat, twin = conversation(here), conversation(there)
         await talk(chat)
@@ -200,7 +200,7 @@ async def test_what_restored_topics_mean_is_computed_where_they_are(tmp_path: Pa
 
 
 async def test_a_receipt_tells_whether_its_topic_is_described(tmp_path: Path) -> None:
-    model = ScriptedChat(following)
+    model = ScriptedChat(dividing)
     async with opened(tmp_path, chat=model, **TOPICS) as memory:
         chat = conversation(memory)
         texts = ("My tomatoes are ill.", "Oh no.", "Now my car is flat.", "Oh dear.", "Now it is raining.", "Oh.")

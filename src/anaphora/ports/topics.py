@@ -96,9 +96,36 @@ class TopicDescriber(Protocol):
         ...
 
 
-class TopicJudge(Protocol):
-    """Says whether a message goes on with a topic. Raises the errors of `ChatModel`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentsRequest:
+    """A stretch of a session, from the beginning of its open topic on, that is to be divided into topics."""
 
-    async def is_same(self, topic: Sequence[Message], said: Message) -> bool:
-        """Whether the message belongs to what was said before it; the newest messages of the topic, in order."""
+    #: live messages, in order; at least one
+    messages: tuple[Message, ...]
+    #: numbers of messages that begin a topic, and of those that may
+    certain: tuple[int, ...]
+    doubtful: tuple[int, ...]
+    #: messages that a topic has before another may begin
+    least: int
+    #: the last topic ends too: the session is over
+    ends: bool
+    #: tokens that each summary may have
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentDraft:
+    """A topic of the stretch: nothing is believed of it yet."""
+
+    #: the number of its first message
+    first: int
+    #: None: nothing was said of it
+    draft: TopicDraft | None
+
+
+class TopicJudge(Protocol):
+    """Says where topics begin, and what they were about. Raises the errors of `ChatModel`."""
+
+    async def segments(self, request: SegmentsRequest) -> tuple[SegmentDraft, ...]:
+        """The topics of the stretch, oldest first: the first begins with it."""
         ...

@@ -9,10 +9,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 
 from anaphora.domain.jobs import Fence, Job
-from anaphora.domain.messages import Message, least_trusted
+from anaphora.domain.messages import Message
 from anaphora.domain.summaries import Method
 from anaphora.domain.topics import Topic, TopicVector
 from anaphora.domain.vectors import Space
@@ -22,19 +21,14 @@ from anaphora.ports.models import TokenCounter
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Store, Unit
 from anaphora.ports.topics import TopicDescriber, TopicDraft, TopicRequest
-from anaphora.rules.text import truncate
-from anaphora.rules.topics.cues import telling
-from anaphora.rules.topics.views import heard
-from anaphora.rules.validity import checked_text
+from anaphora.rules.topics.described import described
+from anaphora.services.fencing import still_ours
 from anaphora.services.meanings import Meanings
 from anaphora.services.planning import Planning
 from anaphora.services.settings import Strategies
 from anaphora.strategies.topics import Topics
 
 log = logging.getLogger("anaphora.topics")
-
-#: tokens of a name
-_NAME: Final = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +80,7 @@ class Describe:
         self.failpoint("describe.assigned")
         if assignment is None:
             return
+        await still_ours(self.store, fence)
         topic, reason = await self._described(job, assignment)
         space, vectors = await self.meanings.of_topic(topic)
         made = _Made(topic=topic, vectors=vectors, space=space, reason=reason)
@@ -160,38 +155,15 @@ class Describe:
         return self._checked(assignment, await self.digest.describe(request)), reason
 
     def _checked(self, assignment: _Assignment, draft: TopicDraft) -> Topic:
-        """The topic as it is to be kept. Pure but for the clock.
-
-        Raises:
-            ModelOutputInvalid: name or summary is empty, a refusal, or repeats the prompt.
-
-        """
-        messages, count = assignment.messages, self.counter.count
-        summary = truncate(checked_text(draft.summary, echoes=draft.echoes), assignment.summary_tokens, count)
-        name = self._name(draft)
-        words = {word for message in messages if heard(message.role) for word in telling(message.content)}
-        return replace(
+        return described(
             assignment.topic,
-            name=name,
-            summary=summary,
-            tokens=count(f"{name}: {summary}" if name else summary),
-            words=tuple(sorted(words)),
-            method=draft.method,
-            model=draft.model,
-            prompt_version=draft.prompt_version,
-            trust=least_trusted(message.trust for message in messages),
-            stale=False,
-            first_at=min(message.created_at for message in messages),
-            last_at=max(message.created_at for message in messages),
-            described_at=self.clock.now(),
-            described_head=assignment.row.head,
+            assignment.messages,
+            draft,
+            summary_tokens=assignment.summary_tokens,
+            count=self.counter.count,
+            now=self.clock.now(),
+            head=assignment.row.head,
         )
-
-    def _name(self, draft: TopicDraft) -> str | None:
-        """A name that may be shown; None if rules find no telling word."""
-        if draft.method is not Method.MODEL and not draft.name:
-            return None
-        return truncate(checked_text(draft.name, echoes=draft.echoes), _NAME, self.counter.count)
 
     # -- commit ------------------------------------------------------------------------------------------------
 

@@ -2,46 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from anaphora.domain.messages import Message
 from anaphora.domain.summaries import Method
 from anaphora.ports.models import ChatModel, TokenCounter
-from anaphora.ports.topics import TopicDraft, TopicRequest
-from anaphora.prompts import topic_shift, topic_summary
+from anaphora.ports.topics import SegmentDraft, SegmentsRequest, TopicDraft, TopicRequest
+from anaphora.prompts import topic_segments, topic_summary
 
-#: tokens that a verdict takes, with room for a model that thinks aloud around the JSON
-_VERDICT: Final = 64
-#: tokens of the prompt that messages may take before a verdict
-_VERDICT_INPUT: Final = 1200
+#: topics for which one answer has room
+_MOST: Final = 12
+#: tokens that a topic takes beside its summary
+_TOPIC: Final = 48
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelTopics:
-    """One call a verdict, one a topic, answered by JSON schema; the caller checks what comes back."""
+    """One call a stretch, one a topic, answered by JSON schema; the caller checks what comes back."""
 
     model: ChatModel
     counter: TokenCounter
     temperature: float
     #: tokens of messages in one prompt
     input_tokens: int
-
-    async def is_same(self, topic: Sequence[Message], said: Message) -> bool:
-        """Whether the message belongs to what was said before it.
-
-        Raises:
-            ModelError: the model failed or answered no such JSON.
-
-        """
-        prompt = topic_shift.build(
-            topic, said, input_tokens=min(self.input_tokens, _VERDICT_INPUT), count=self.counter.count
-        )
-        completion = await self.model.complete(
-            prompt, schema=topic_shift.SCHEMA, max_tokens=_VERDICT, temperature=self.temperature
-        )
-        return topic_shift.parse(completion.text)
 
     async def describe(self, request: TopicRequest) -> TopicDraft:
         """What the topic is called, and what was said in it.
@@ -55,11 +38,37 @@ class ModelTopics:
             prompt, schema=topic_summary.SCHEMA, max_tokens=2 * request.max_tokens + 120, temperature=self.temperature
         )
         name, summary = topic_summary.parse(completion.text)
+        return self._draft(name, summary, topic_summary.VERSION, topic_summary.ECHOES)
+
+    async def segments(self, request: SegmentsRequest) -> tuple[SegmentDraft, ...]:
+        """Where topics begin, and what the ended ones were about.
+
+        Raises:
+            ModelError: the model failed or answered no such JSON.
+
+        """
+        prompt = topic_segments.build(request, input_tokens=self.input_tokens, count=self.counter.count)
+        most = min(_MOST, 1 + len(request.certain) + len(request.doubtful))
+        completion = await self.model.complete(
+            prompt,
+            schema=topic_segments.SCHEMA,
+            max_tokens=120 + most * (2 * request.max_tokens + _TOPIC),
+            temperature=self.temperature,
+        )
+        return tuple(
+            SegmentDraft(
+                first=first,
+                draft=self._draft(name, summary, topic_segments.VERSION, topic_segments.ECHOES) if summary else None,
+            )
+            for first, name, summary in topic_segments.parse(completion.text, request)
+        )
+
+    def _draft(self, name: str, summary: str, version: str, echoes: tuple[str, ...]) -> TopicDraft:
         return TopicDraft(
             name=name,
             summary=summary,
             method=Method.MODEL,
             model=self.model.name,
-            prompt_version=topic_summary.VERSION,
-            echoes=topic_summary.ECHOES,
+            prompt_version=version,
+            echoes=echoes,
         )

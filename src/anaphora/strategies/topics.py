@@ -7,6 +7,7 @@ meanwhile (holes 3.7, 3.8). Where topics end, `rules.topics` decides; what is re
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from anaphora.domain.jobs import JobKind
 from anaphora.domain.keys import SeqRange
@@ -15,6 +16,9 @@ from anaphora.domain.summaries import Method, Point
 from anaphora.domain.topics import Topic
 from anaphora.errors import InvalidInput
 from anaphora.rules.topics.detector import Limits
+
+#: messages that may wait for a model's word at most
+MAX_WAITING: Final = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +33,8 @@ class Topics:
     #: sameness at or below which a model is asked, and below which there is a shift where none is asked
     doubt: float = 0.45
     alone: float = 0.12
+    #: messages that may wait for a model's word, so that one call settles many doubts; 1: none waits
+    batch: int = 48
     #: size of a topic's summary, in tokens
     summary_tokens: int = 120
     #: how relevant closed topics of the session must be to stand word by word, and how many may
@@ -43,6 +49,8 @@ class Topics:
             raise InvalidInput(
                 "least_messages and most_characters must be at least 1, and most_messages not below least_messages"
             )
+        if not 1 <= self.batch <= MAX_WAITING:
+            raise InvalidInput(f"batch must be between 1 and {MAX_WAITING}")
         if not 0 <= self.alone <= self.doubt <= 1:
             raise InvalidInput("alone and doubt must be between 0 and 1, and alone not above doubt")
         if self.summary_tokens < 48:

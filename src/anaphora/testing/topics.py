@@ -1,11 +1,13 @@
-"""Honest answers about topics, read from the prompts of `prompts.topic_shift` and `prompts.topic_summary`."""
+"""Honest answers about topics, read from the prompts of `prompts.topic_segments` and `prompts.topic_summary`."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from anaphora.prompts.topic_segments import BEGINS, MAY_BEGIN
 from anaphora.rules.topics.cues import telling
 
 #: words of the first message in a name, and of all messages in a summary
@@ -13,22 +15,36 @@ _NAME: Final = 4
 _SUMMARY: Final = 40
 
 
-def verdict(prompt: str) -> str:
-    """The same topic if the next message shares a telling word with what was said before it."""
-    before, _, after = prompt.partition("\nNEXT\n")
-    said = " ".join(line["text"] for line in _lines(before))
-    shared = telling(said) & telling(" ".join(line["text"] for line in _lines(after)))
-    return json.dumps({"same_topic": bool(shared)})
+def segments(prompt: str) -> str:
+    """A topic begins where a message that may begin one shares no telling word with the topic before it."""
+    lines = _lines(prompt)
+    begins, may = (_seqs(prompt, heading) for heading in (BEGINS, MAY_BEGIN))
+    found: list[list[dict[str, Any]]] = [[]]
+    for line in lines:
+        known = telling(" ".join(earlier["text"] for earlier in found[-1]))
+        new = line["n"] in begins or (line["n"] in may and not known & telling(line["text"]))
+        if new and found[-1]:
+            found.append([])
+        found[-1].append(line)
+    topics = [{"first": said[0]["n"], **_described([line["text"] for line in said])} for said in found if said]
+    return json.dumps({"topics": topics}, ensure_ascii=False)
 
 
 def description(prompt: str) -> str:
     """The first words of the first message for a name, the first words of all messages for a summary."""
-    texts = [line["text"] for line in _lines(prompt)]
+    return json.dumps(_described([line["text"] for line in _lines(prompt)]), ensure_ascii=False)
+
+
+def _described(texts: Sequence[str]) -> dict[str, str]:
     words = " ".join(texts).split()
-    return json.dumps(
-        {"name": " ".join(texts[0].split()[:_NAME]) if texts else "", "summary": " ".join(words[:_SUMMARY])},
-        ensure_ascii=False,
-    )
+    named = next((text for text in texts if text.strip()), "nothing")
+    return {"name": " ".join(named.split()[:_NAME]), "summary": " ".join(words[:_SUMMARY])}
+
+
+def _seqs(prompt: str, heading: str) -> frozenset[int]:
+    """The numbers that stand on the line with the heading."""
+    line = next((line for line in prompt.splitlines() if line.startswith(heading)), "")
+    return frozenset(int(number) for number in re.findall(r"\d+", line))
 
 
 def _lines(prompt: str) -> Sequence[dict[str, Any]]:

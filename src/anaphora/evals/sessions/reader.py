@@ -21,6 +21,7 @@ from anaphora.domain.wire import PromptMessage, to_openai
 from anaphora.errors import ModelOutputInvalid
 from anaphora.models.sentences import split_sentences
 from anaphora.ports.models import Completion
+from anaphora.prompts.topic_segments import BEGINS, MAY_BEGIN
 from anaphora.rules.facts.spoken import facts_said
 from anaphora.rules.memory_block import MEMORY_NAME
 from anaphora.rules.topics.cues import goes_back, telling, traits
@@ -198,8 +199,8 @@ def _made(wire: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> Mappi
     match title:
         case "summary_and_facts":
             return {"summary": _summary(said), "facts": _facts(said)}
-        case "topic_shift":
-            return {"same_topic": _goes_on(said)}
+        case "topic_segments":
+            return {"topics": list(_topics(said, _text(wire[-1])))}
         case "topic_summary":
             return {"name": name_of(said) or "Conversation", "summary": _summary(said)}
         case "reflection":
@@ -257,6 +258,28 @@ def _summary(said: Sequence[Message]) -> str:
 
 def _first(message: Message) -> str:
     return next(iter(split_sentences(message.content)), "")
+
+
+def _topics(said: Sequence[Message], prompt: str) -> Iterator[Mapping[str, Any]]:
+    """What is said together, cut where a message that may begin a topic does not go on with what was said before."""
+    begins, may = (_numbers(prompt, heading) for heading in (BEGINS, MAY_BEGIN))
+    first = 0
+    for at, message in enumerate(said):
+        goes_on = message.seq not in begins and (message.seq not in may or _goes_on(said[first : at + 1]))
+        if at > first and not goes_on:
+            yield _topic(said[first:at])
+            first = at
+    yield _topic(said[first:])
+
+
+def _topic(said: Sequence[Message]) -> Mapping[str, Any]:
+    return {"first": said[0].seq, "name": name_of(said) or "Conversation", "summary": _summary(said)}
+
+
+def _numbers(prompt: str, heading: str) -> frozenset[int]:
+    """What stands on the line with the heading."""
+    line = next((line for line in prompt.splitlines() if line.startswith(heading)), "")
+    return frozenset(int(number) for number in re.findall(r"\d+", line))
 
 
 def _goes_on(said: Sequence[Message]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from anaphora.domain.messages import Role
@@ -107,16 +107,18 @@ def follow(
     What is said of a message depends on it and on those before it alone.
     """
     verdict = judge(track.open, said, closed=track.closed, scale=scale, limits=limits)
-    if not verdict.shifts:
-        return Track(open=carry_on(track.open, said), closed=track.closed, number=track.number), verdict
+    return advance(track, said, shifts=verdict.shifts), verdict
+
+
+def advance(track: Track, said: Utterance, *, shifts: bool) -> Track:
+    """The track with one more message, which opens a topic if it shifts."""
+    if not shifts:
+        return replace(track, open=carry_on(track.open, said))
     ended = close(track.open, str(track.number))
-    return (
-        Track(
-            open=carry_on(OpenTopic(), said),
-            closed=(*track.closed, ended)[-MAX_CLOSED:],
-            number=track.number + 1,
-        ),
-        verdict,
+    return Track(
+        open=carry_on(OpenTopic(), said),
+        closed=(*track.closed, ended)[-MAX_CLOSED:],
+        number=track.number + 1,
     )
 
 

@@ -167,7 +167,8 @@ def _thread_text(threads: Sequence[tuple[Thread, Sequence[Message]]], mark: str)
     lines: list[str] = []
     for thread, messages in sorted(threads, key=lambda each: each[0].topic.range.start):
         span = thread.topic.range
-        named = f" {one_line(thread.topic.name)}" if thread.topic.name else ""
+        # what a stale topic is called may be what was not so
+        named = f" {one_line(thread.topic.name)}" if thread.topic.name and not thread.topic.stale else ""
         lines.append(f"[{span.start}-{span.stop - 1}]{named}")
         lines.extend(f"{one_line(m.name or m.role.value)}: {one_line(m.content)}" for m in messages)
     return framed(mark, [_THREADS, *lines])
