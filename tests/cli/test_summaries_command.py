@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
 from tests.cli.conftest import Run
 
+from anaphora import Memory
 from anaphora.cli.summary_diff import Words, words
+from anaphora.testing.scripted import ScriptedChat
 
 ALICE = ("--user", "alice", "--session", "1")
 
@@ -129,3 +133,32 @@ def test_stats_count_by_method(run: Run, chain: Path) -> None:
     assert set(everybody) == {"avg_ms", "by_method", "count", "max_ms"}
     assert everybody["by_method"]["extractive"] == alice["by_method"]["extractive"] + 1
     assert "on average" in run("summaries", "stats").out
+
+
+def test_what_a_version_lists_is_shown_and_looked_for(run: Run, home: Path) -> None:
+    """Strategy `token_budget`: topics, names, decisions and questions, each with its messages."""
+
+    async def talk() -> None:
+        budget = {"threshold_tokens": 200, "recent_messages_to_keep": 2}
+        given: dict[str, Any] = {"token_budget": budget, "embedder": "none"}
+        async with Memory.open(home / "anaphora.db", memory_model=ScriptedChat(), worker=False, **given) as memory:
+            chat = memory.session(user="alice", session="1", strategy="token_budget")
+            for text in ("Decision: Use Redis", "Names: Washington, D.C.; Redis", *["What else is there to say?"] * 30):
+                await chat.add("user", text)
+            await memory.work()
+
+    asyncio.run(talk())
+    shown = run("summaries", "show", *ALICE).out
+    assert "Decisions:\n[0, 1) Use Redis" in shown
+    assert "Entities:\n[1, 2) Washington, D.C.\n[1, 2) Redis" in shown
+    structure = run("summaries", "show", *ALICE, "--json").document["structure"]
+    assert structure["decisions"] == [{"text": "Use Redis", "range": [0, 1]}]
+    for option, wanted, found in (
+        ("--entity", "washington", True),
+        ("--entity", "Paris", False),
+        ("--topic", "dec", True),
+    ):
+        entries = run("summaries", "list", *ALICE, option, wanted, "--json").document["summaries"]
+        assert bool(entries) == found
+        assert all(entry["version"] for entry in entries)
+    assert not run("summaries", "list", "--all-users", "--entity", "Paris", "--json").document["summaries"]

@@ -31,7 +31,7 @@ from anaphora.domain.keys import SessionKey
 from anaphora.domain.summaries import Point, Summary
 from anaphora.errors import InvalidInput, NotFound
 from anaphora.memory import Memory
-from anaphora.services.overview import Entry, Overview
+from anaphora.services.overview import Entry, Listing, Overview
 
 T = TypeVar("T")
 
@@ -50,6 +50,12 @@ def list_summaries(
     chain: Annotated[
         bool, typer.Option("--chain", help="Every version, with the one that it carried on from.")
     ] = False,
+    topic: Annotated[
+        str | None, typer.Option("--topic", metavar="TEXT", help="Only versions that list such a topic.")
+    ] = None,
+    entity: Annotated[
+        str | None, typer.Option("--entity", metavar="TEXT", help="Only versions that list such a name.")
+    ] = None,
     as_of: Then = None,
     agent: AnyAgent = None,
     limit: Limit = 20,
@@ -73,9 +79,13 @@ def list_summaries(
     async def work(services: Services) -> Sequence[Entry]:
         with_model = services.jobs.with_model
         overview = Overview(store=services.store, strategies=services.strategies, with_model=with_model)
+        listing = Listing(topic=topic, entity=entity)
         if user is not None and session is not None:
-            return await overview.of_session(key_of(settings, user, session), limit=limit, as_of=then)
-        return await overview.of_sessions(settings.tenant, user=user, agent=agent, chain=chain, limit=limit)
+            key = key_of(settings, user, session)
+            return await overview.of_session(key, limit=limit, as_of=then, listing=listing)
+        return await overview.of_sessions(
+            settings.tenant, user=user, agent=agent, chain=chain, limit=limit, listing=listing
+        )
 
     entries = run(work, settings, Access.READ)
     if as_json:
@@ -109,6 +119,12 @@ def show(
     say()
     for point in summary.points:
         say(_point_line(point))
+    for name, entries in summary.structure.lists().items():
+        if entries:
+            say()
+            say(f"{name.replace('_', ' ').capitalize()}:")
+            for entry in entries:
+                say(f"{entry.range} {entry.text}")
 
 
 def diff(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
 from anaphora.domain.keys import SeqRange, subtract, union
 from anaphora.domain.messages import Trust
+from anaphora.domain.structures import Structure
 from anaphora.errors import InvalidInput
 
 
@@ -85,6 +86,8 @@ class Summary:
     created_at: datetime
     generation_ms: int
     tokens: int
+    #: what it lists beside its points
+    structure: Structure = field(default_factory=Structure)
 
     def __post_init__(self) -> None:
         check_tiling(self.points, self.range)

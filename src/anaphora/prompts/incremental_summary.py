@@ -6,7 +6,7 @@ The foci are seed 004's; that old points are never rewritten, only merged when a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -100,7 +100,13 @@ class _WithFacts(BaseModel):
 
 
 def build(
-    request: SummaryRequest, *, merged_tokens: int, input_tokens: int, count: Callable[[str], int]
+    request: SummaryRequest,
+    *,
+    merged_tokens: int,
+    input_tokens: int,
+    count: Callable[[str], int],
+    also: str = "",
+    given: Sequence[str] = (),
 ) -> tuple[PromptMessage, ...]:
     """The prompt: our instructions as system text, the conversation as data in a user message.
 
@@ -109,6 +115,8 @@ def build(
         merged_tokens: size of the merged statement, if one is wanted.
         input_tokens: what the new messages may take in the prompt together; longer ones are cut visibly.
         count: the token counter.
+        also: what else the answer is to hold.
+        given: lines of data for that.
 
     """
     merge_rule = _MERGE.format(words=_words(merged_tokens)) if request.merge else _NO_MERGE
@@ -116,7 +124,7 @@ def build(
     system = _INSTRUCTIONS.format(
         words=_words(request.max_tokens),
         merge_rule=merge_rule,
-        besides=summary_and_facts.besides(extraction) if extraction else "",
+        besides=also + (summary_and_facts.besides(extraction) if extraction else ""),
     )
     earlier = [
         json.dumps(
@@ -127,7 +135,7 @@ def build(
     ]
     new = summary_and_facts.message_lines(request.messages, input_tokens=input_tokens, count=count)
     known = ["", "KNOWN", *(summary_and_facts.known_lines(extraction.known) or ["(nothing)"])] if extraction else []
-    user = "\n".join(["EARLIER", *(earlier or ["(nothing)"]), *known, "", "NEW", *new])
+    user = "\n".join(["EARLIER", *(earlier or ["(nothing)"]), *given, *known, "", "NEW", *new])
     return asking(system, user, count)
 
 

@@ -13,6 +13,7 @@ from anaphora.domain.context import Line
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Role
 from anaphora.domain.wire import PromptMessage, SectionName
+from anaphora.rules.conversations import ConversationBlock, choose_conversations, source_of
 from anaphora.rules.facts.shown import FactBlock, choose_facts
 from anaphora.rules.material import Material
 from anaphora.rules.memory_block import MEMORY_NAME
@@ -21,11 +22,13 @@ from anaphora.rules.relevant import Relevant, choose
 from anaphora.rules.tokens import Count
 from anaphora.rules.topics.shown import TopicBlock, choose_past, choose_threads
 
-#: the shares of the room that the notepad, facts, topics of other sessions, and threads of this one may take at most
+#: the shares of the room that the notepad, facts, topics of other sessions, threads of this one, and archived
+#: conversations may take at most
 _NOTEPAD_SHARE = 8
 _FACTS_SHARE = 4
 _PAST_SHARE = 6
 _THREADS_SHARE = 4
+_TOLD_SHARE = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +39,12 @@ class Recalled:
     facts: FactBlock
     past: TopicBlock
     threads: TopicBlock
+    told: ConversationBlock
 
     @property
     def tokens(self) -> int:
         """What they cost together."""
-        return self.notes.tokens + self.facts.tokens + self.past.tokens + self.threads.tokens
+        return self.notes.tokens + self.facts.tokens + self.past.tokens + self.threads.tokens + self.told.tokens
 
     def messages(self, relevant: Relevant) -> tuple[PromptMessage, ...]:
         """The blocks in their order, with what was found behind them; empty ones are left out."""
@@ -49,6 +53,7 @@ class Recalled:
             *_block(SectionName.FACTS, self.facts),
             *_block(SectionName.TOPICS, self.past),
             *_block(SectionName.THREADS, self.threads),
+            *_block(SectionName.CONVERSATIONS, self.told),
             *_block(SectionName.RELEVANT, relevant),
         )
 
@@ -59,6 +64,7 @@ class Recalled:
             *_fact_lines(self.facts),
             *_topic_lines(SectionName.TOPICS, self.past),
             *_topic_lines(SectionName.THREADS, self.threads),
+            *_told_lines(self.told),
             *_quotes(relevant),
         )
 
@@ -77,12 +83,21 @@ def recall(material: Material, left: int, wanted: int, count: Count) -> Recalled
     left -= notes.tokens
     facts = _facts(material, left, count)
     left -= facts.tokens
+    told = _told(material, left, count)
+    left -= told.tokens
     return Recalled(
         notes=notes,
         facts=facts,
         past=_past(material, left, count),
         threads=_threads(material, left, wanted, count),
+        told=told,
     )
+
+
+def _told(material: Material, left: int, count: Count) -> ConversationBlock:
+    """What earlier conversations said, within its own share; it belongs to what was found."""
+    room = min(material.hits_tokens, left // _TOLD_SHARE)
+    return choose_conversations(material.told, material.told_wanted, room=room, mark=material.told_mark, count=count)
 
 
 def _past(material: Material, left: int, count: Count) -> TopicBlock:
@@ -123,7 +138,9 @@ def _notes(material: Material, left: int, count: Count) -> NotepadBlock:
     return choose_notes(material.page, room=room, mark=material.page_mark, count=count)
 
 
-def _block(section: SectionName, block: NotepadBlock | FactBlock | Relevant | TopicBlock) -> tuple[PromptMessage, ...]:
+def _block(
+    section: SectionName, block: NotepadBlock | FactBlock | Relevant | TopicBlock | ConversationBlock
+) -> tuple[PromptMessage, ...]:
     if not block.text:
         return ()
     return (PromptMessage(section=section, role=Role.USER, name=MEMORY_NAME, content=block.text, tokens=block.tokens),)
@@ -153,6 +170,7 @@ def _fact_lines(facts: FactBlock) -> tuple[Line, ...]:
             tokens=shown.tokens,
             included=shown.included,
             why=shown.why,
+            id=shown.known.fact.id,
         )
         for shown in facts.facts
     )
@@ -169,6 +187,22 @@ def _topic_lines(section: SectionName, block: TopicBlock) -> tuple[Line, ...]:
             why=shown.why,
         )
         for shown in block.topics
+    )
+
+
+def _told_lines(told: ConversationBlock) -> tuple[Line, ...]:
+    return tuple(
+        Line(
+            section=SectionName.CONVERSATIONS if entry.included else None,
+            source=source_of(entry.hit),
+            range=None,
+            tokens=entry.tokens,
+            included=entry.included,
+            why=entry.why,
+            scores=entry.hit.to_dict(),
+            id=entry.hit.document.id,
+        )
+        for entry in told.entries
     )
 
 

@@ -6,7 +6,6 @@ epoch and the reader's head are what they were when the work began.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +13,7 @@ from anaphora.domain.jobs import Fence, Job, JobKind, JobState
 from anaphora.domain.keys import SeqRange, subtract, uuid7
 from anaphora.domain.messages import Message, least_trusted
 from anaphora.domain.plans import Plan
+from anaphora.domain.structures import Structure
 from anaphora.domain.summaries import Method, Point, Summary, SummaryStatus
 from anaphora.errors import NOT_USABLE, LeaseLost, ModelError, ModelOutputInvalid, ModelRefused
 from anaphora.ports.clock import Clock, Failpoint, Randomness
@@ -23,12 +23,14 @@ from anaphora.ports.store import Store, Unit
 from anaphora.ports.strategies import Compaction
 from anaphora.rules import points as rule
 from anaphora.rules.batching import batch_stop
+from anaphora.rules.structured import carried, checked_structure
 from anaphora.rules.validity import MAX_OVERSIZE, checked_statements, checked_text
+from anaphora.services import summary_events as events
+from anaphora.services.archiving import Archive, Archiving, Compressed
 from anaphora.services.extract import Extract, Reading, Result
+from anaphora.services.fencing import still_ours
 from anaphora.services.planning import Planning
 from anaphora.services.settings import Strategies, Work, live_reader, rebuild_reader
-
-log = logging.getLogger("anaphora.summarise")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,8 @@ class Assignment:
     head: Head
     base: Summary | None
     plan: Plan
+    #: up to where there is something to read, in one call or several
+    aim: int
     messages: tuple[Message, ...]
     #: of the messages those that are read for facts in the same call, and where their reader stands
     reading: Reading | None = None
@@ -54,8 +58,10 @@ class _Made:
 
     summary: Summary
     read: Result | None
+    #: what is kept as a document, if it is
+    archive: Archive | None = None
     #: why no model made it
-    reason: str | None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +77,7 @@ class Summarise:
     model_by_agent: Mapping[str, Summariser]
     extractive: Summariser
     digest: Summariser
+    archiving: Archiving
     counter: TokenCounter
     clock: Clock
     randomness: Randomness
@@ -90,9 +97,7 @@ class Summarise:
         assignment = await self.store.write(job.tenant, lambda unit: self._assign(unit, job, fence))
         self.failpoint("summarise.assigned")
         if assignment is None:
-            extra = {"event": "nothing_new", "session_id": str(job.session_id)}
-            log.debug("No new messages to summarise for %s", job.session_id, extra=extra)
-            _ended(job, JobState.DONE)
+            events.nothing_new(job)
             return
         last = job.attempt >= job.max_attempts
         started = self.clock.monotonic()
@@ -101,23 +106,23 @@ class Summarise:
             model = self.model_by_agent.get(job.key.agent, self.model)
             if model is not None and job.attempt > job.max_attempts:
                 raise ModelOutputInvalid("unparsable", "every earlier attempt ended without a result")
+            await still_ours(self.store, fence)
             draft = await self._draft(assignment, model or self.extractive)
-            points = self._points(assignment, draft)
+            points, fresh = self._points(assignment, draft)
         except ModelError as error:
             if job.kind is JobKind.REBUILD or not (last or isinstance(error, ModelRefused)):
                 raise
             reason = str(error)
             draft = await self._draft(assignment, self.digest)
-            points = self._points(assignment, draft)
+            points, fresh = self._points(assignment, draft)
         self.failpoint("summarise.after_model")
         millis = round((self.clock.monotonic() - started) * 1000)
-        made = _Made(
-            summary=self._summary(assignment, draft, points, millis), read=self._read(assignment, draft), reason=reason
-        )
+        made = self._made(assignment, draft, points, fresh, millis)
+        made = replace(made, reason=reason)
         await self.store.write(job.tenant, lambda unit: self._commit(unit, job, assignment, made))
         self.failpoint("summarise.after_commit")
-        _ended(job, JobState.DONE if reason is None else JobState.FAILED)
-        self._report(assignment, made.summary, millis)
+        events.ended(job, JobState.DONE if reason is None else JobState.FAILED)
+        events.summarised(assignment.row.id, assignment.plan.read, assignment.base, made.summary, millis)
 
     # -- claim -------------------------------------------------------------------------------------------------
 
@@ -152,6 +157,7 @@ class Summarise:
             head=head,
             base=unit.summaries.get(job.tenant, head.summary_id) if head.summary_id else None,
             plan=replace(plan, read=read),
+            aim=plan.read.stop,
             messages=live,
             reading=reading,
             read_to=read_to,
@@ -173,7 +179,7 @@ class Summarise:
     def _due(self, unit: Unit, job: Job, row: SessionRow, strategy: Compaction) -> tuple[str, Head, Plan | None]:
         live = unit.summaries.head(job.tenant, row.id, live_reader(strategy.name))
         if job.kind is JobKind.SUMMARISE:
-            return live_reader(strategy.name), live, strategy.plan(row.state(live.position))
+            return live_reader(strategy.name), live, strategy.plan(row.state_at(live))
         reader = rebuild_reader(strategy.name)
         head = unit.summaries.head(job.tenant, row.id, reader)
         if head == Head():
@@ -187,7 +193,7 @@ class Summarise:
     # -- ask and validate --------------------------------------------------------------------------------------
 
     async def _draft(self, assignment: Assignment, summariser: Summariser) -> SummaryDraft:
-        kept = self._kept(assignment)
+        kept, base = self._kept(assignment), assignment.base
         share = rule.shares(kept, assignment.plan.max_tokens)
         return await summariser.summarise(
             SummaryRequest(
@@ -198,6 +204,7 @@ class Summarise:
                 max_tokens=share.new,
                 merged_tokens=share.merged,
                 extraction=self.extract.request(assignment.reading) if self.extract and assignment.reading else None,
+                structure=(base.structure if base else Structure()) if assignment.plan.structured else None,
             )
         )
 
@@ -213,8 +220,8 @@ class Summarise:
     def _kept(self, assignment: Assignment) -> tuple[Point, ...]:
         return rule.slide(assignment.base.points, assignment.plan.keep_from) if assignment.base else ()
 
-    def _points(self, assignment: Assignment, draft: SummaryDraft) -> tuple[Point, ...]:
-        """The points of the new version: validated, merged as planned, within the size."""
+    def _points(self, assignment: Assignment, draft: SummaryDraft) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
+        """The points of the new version: validated, merged as planned, within the size; and all that are new."""
         plan, count = assignment.plan, self.counter.count
         kept = self._kept(assignment)
         share = rule.shares(kept, plan.max_tokens)
@@ -236,7 +243,31 @@ class Summarise:
             everything = (merged, *kept[share.merge :], *fresh)
         else:
             everything = (*kept, *fresh)
-        return rule.fit(everything, plan.max_tokens, count=count, new_from=plan.read.start)
+        return rule.fit(everything, plan.max_tokens, count=count, new_from=plan.read.start), fresh
+
+    def _made(
+        self,
+        assignment: Assignment,
+        draft: SummaryDraft,
+        points: Sequence[Point],
+        fresh: Sequence[Point],
+        millis: int,
+    ) -> _Made:
+        """The new version, and what goes with it into one commit."""
+        plan, base = assignment.plan, assignment.base
+        new, structure = Structure(), Structure()
+        if plan.structured:
+            new = checked_structure(draft.lists, assignment.messages, echoes=draft.echoes)
+            structure = carried(base.structure if base else Structure(), new, answered=draft.answered)
+        summary = replace(self._summary(assignment, draft, points, millis), structure=structure)
+        archive: Archive | None = None
+        if plan.archive:
+            found = Compressed(span=plan.read, messages=assignment.messages, points=fresh, structure=new)
+            now = self.clock.now()
+            archive = self.archiving.made_of(
+                assignment.row, found, document_id=uuid7(now, self.randomness(10)), now=now
+            )
+        return _Made(summary=summary, read=self._read(assignment, draft), archive=archive)
 
     def _summary(self, assignment: Assignment, draft: SummaryDraft, points: Sequence[Point], millis: int) -> Summary:
         now = self.clock.now()
@@ -276,9 +307,12 @@ class Summarise:
             created_at=now,
         )
         unit.summaries.insert(row, summary, now=now)
-        head = Head(position=summary.range.stop, summary_id=summary.id)
-        if not unit.summaries.move_head(row, assignment.reader, old=assignment.head, new=head, now=now):
+        head = Head(position=summary.range.stop, summary_id=summary.id, aim=assignment.aim)
+        live = job.kind is JobKind.SUMMARISE
+        if not unit.summaries.move_head(row, assignment.reader, old=assignment.head, new=head, now=now, counts=live):
             raise LeaseLost(f"the head of session {row.id} was moved by somebody else")
+        if made.archive is not None:
+            made.archive.keep(unit, row)
         if made.read is not None and self.extract is not None and self.extract.head(unit, row) == assignment.read_to:
             self.extract.keep(unit, row, assignment.read_to, made.read, assignment.plan.read.stop, now=now)
         self._end(unit, job, fence, row, reason=made.reason)
@@ -314,7 +348,8 @@ class Summarise:
             base = unit.summaries.base_for(tenant, row.id, strategy=name, stop=from_seq)
             keep_to = base.version if base else 0
             unit.summaries.replace_chain(row, strategy=name, after_version=keep_to, now=now)
-            unit.summaries.move_head(row, live_reader(name), old=live, new=built, now=now)
+            new = replace(built, aim=live.aim)
+            unit.summaries.move_head(row, live_reader(name), old=live, new=new, now=now, counts=True)
         unit.summaries.drop_head(tenant, row.id, rebuild_reader(name))
         return True
 
@@ -336,33 +371,9 @@ class Summarise:
         if job.needs_model or served.status is SummaryStatus.STALE:
             self.planning.plan_again(unit, row, served, job, now=self.clock.now())
 
-    def _report(self, assignment: Assignment, summary: Summary, millis: int) -> None:
-        """Log events carry ids and numbers only."""
-        read, session_id = assignment.plan.read, str(assignment.row.id)
-        log.info(
-            "Summarised messages %d-%d for %s in %d ms",
-            read.start,
-            read.stop - 1,
-            session_id,
-            millis,
-            extra={"event": "summarised", "start": read.start, "stop": read.stop, "session_id": session_id},
-        )
-        if summary.range.start > 0 and (assignment.base is None or assignment.base.range.start < summary.range.start):
-            log.info(
-                "Sliding window: dropping seq 0-%d for %s",
-                summary.range.start - 1,
-                session_id,
-                extra={"event": "window_dropped", "stop": summary.range.start, "session_id": session_id},
-            )
-
 
 def _status(job: Job, base: Summary | None) -> SummaryStatus:
     """What carries a stale version on is stale too: it was made before an edit as much as that."""
     if job.kind is JobKind.REBUILD:
         return SummaryStatus.BUILDING
     return SummaryStatus.STALE if base is not None and base.status is SummaryStatus.STALE else SummaryStatus.COMPLETED
-
-
-def _ended(job: Job, status: JobState) -> None:
-    extra = {"event": "status_changed", "job_id": str(job.id), "status": status.value}
-    log.debug("Job %s status updated to %s", job.id, status.value, extra=extra)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anaphora.domain.summaries import Method
 from anaphora.ports.models import ChatModel, SummaryDraft, SummaryRequest, TokenCounter
-from anaphora.prompts import incremental_summary
+from anaphora.prompts import incremental_summary, structured_summary
 from anaphora.services.extractors import answer_room
 
 
@@ -27,23 +27,29 @@ class ModelSummariser:
             ModelError: the model failed or answered no such JSON.
 
         """
-        prompt = incremental_summary.build(
+        task = incremental_summary if request.structure is None else structured_summary
+        prompt = task.build(
             request, merged_tokens=request.merged_tokens, input_tokens=self.input_tokens, count=self.counter.count
         )
         # JSON, keys and numbers around the texts take about as much again
         room = 2 * (request.max_tokens + request.merged_tokens) + 40 * 8
-        schema, extraction = incremental_summary.SCHEMA, request.extraction
+        room += structured_summary.ROOM if request.structure is not None else 0
+        schema, extraction = task.SCHEMA, request.extraction
         if extraction is not None:
-            schema, room = incremental_summary.SCHEMA_WITH_FACTS, room + answer_room(extraction)
+            schema, room = task.SCHEMA_WITH_FACTS, room + answer_room(extraction)
         completion = await self.model.complete(prompt, schema=schema, max_tokens=room, temperature=self.temperature)
         statements, merged = incremental_summary.parse(completion.text)
         read = extraction and incremental_summary.parse_extraction(completion.text, extraction, model=self.model.name)
-        return SummaryDraft(
+        draft = SummaryDraft(
             statements=statements,
             merged=merged if request.merge else None,
             method=Method.MODEL,
             model=self.model.name,
-            prompt_version=incremental_summary.VERSION,
-            echoes=incremental_summary.ECHOES,
+            prompt_version=task.VERSION,
+            echoes=task.ECHOES,
             extraction=read or None,
         )
+        if request.structure is None:
+            return draft
+        lists, answered = structured_summary.parse_lists(completion.text)
+        return replace(draft, lists=lists, answered=answered)

@@ -12,10 +12,11 @@ import sqlalchemy as sa
 
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Trust
+from anaphora.domain.structures import structure_of
 from anaphora.domain.summaries import Method, Point, Summary, SummaryStatus
 from anaphora.ports.rows import Head, SessionRow
 from anaphora.storage.moves import Moves
-from anaphora.storage.tables import heads, points, sessions, summaries
+from anaphora.storage.tables import heads, messages, points, sessions, summaries
 from anaphora.storage.types import AnyRow
 from anaphora.storage.upsert import insert_if_absent
 
@@ -34,6 +35,7 @@ SUMMARY_COLUMNS = (
     summaries.c.created_at,
     summaries.c.generation_ms,
     summaries.c.tokens,
+    summaries.c.structure,
 )
 _TENANT = summaries.c.tenant_id == sa.bindparam("tenant")
 _OF_STRATEGY = (
@@ -74,7 +76,21 @@ _THIS_HEAD = (
     heads.c.session_uid == sa.bindparam("b_uid"),
     heads.c.reader == sa.bindparam("b_reader"),
 )
-_HEAD = sa.select(heads.c.position, heads.c.summary_id).where(*_THIS_HEAD)
+#: how large the version is that a head serves
+SERVED_TOKENS = (
+    sa.select(summaries.c.tokens)
+    .where(summaries.c.tenant_id == heads.c.tenant_id, summaries.c.id == heads.c.summary_id)
+    .scalar_subquery()
+)
+HEAD_COLUMNS = (heads.c.position, heads.c.summary_id, heads.c.aim, heads.c.tokens, heads.c.seen, SERVED_TOKENS)
+_HEAD = sa.select(*HEAD_COLUMNS).where(*_THIS_HEAD)
+#: of the messages from `start` on and before `stop`; those that were deleted have none
+_TOKENS_BETWEEN = sa.select(sa.func.coalesce(sa.func.sum(messages.c.tokens), 0)).where(
+    messages.c.tenant_id == sa.bindparam("tenant"),
+    messages.c.session_uid == sa.bindparam("uid"),
+    messages.c.seq >= sa.bindparam("start", type_=sa.Integer),
+    messages.c.seq < sa.bindparam("stop", type_=sa.Integer),
+)
 _MOVE_HEAD = (
     sa.update(heads)
     .where(
@@ -82,7 +98,14 @@ _MOVE_HEAD = (
         heads.c.position == sa.bindparam("old_position", type_=sa.Integer),
         heads.c.summary_id.is_not_distinct_from(sa.bindparam("old_summary", type_=sa.Uuid)),
     )
-    .values(position=sa.bindparam("position"), summary_id=sa.bindparam("summary_id"), updated_at=sa.bindparam("now"))
+    .values(
+        position=sa.bindparam("position"),
+        summary_id=sa.bindparam("summary_id"),
+        updated_at=sa.bindparam("now"),
+        aim=sa.bindparam("aim"),
+        tokens=sa.bindparam("tokens"),
+        seen=sa.bindparam("seen"),
+    )
 )
 _FIRST_HEAD = insert_if_absent(heads)
 _DROP_HEAD = sa.delete(heads).where(*_THIS_HEAD)
@@ -100,16 +123,37 @@ class SqlSummaries:
         row = self._connection.execute(
             _HEAD, {"b_tenant": tenant, "b_uid": session_id, "b_reader": reader}
         ).one_or_none()
-        return Head(position=row.position, summary_id=row.summary_id) if row is not None else Head()
+        return head_from(row) if row is not None else Head()
 
-    def move_head(self, row: SessionRow, reader: str, *, old: Head, new: Head, now: datetime) -> bool:
-        """Compare and swap, noted for `History`: False, and nothing changed, if the head is not `old` any more."""
-        if not self._swap_head(row, reader, old=old, new=new, now=now):
+    def move_head(
+        self, row: SessionRow, reader: str, *, old: Head, new: Head, now: datetime, counts: bool = False
+    ) -> bool:
+        """Compare and swap, noted for `History`: False, and nothing changed, if the head is not `old` any more.
+
+        With `counts`, the tokens of the messages that it went over are counted.
+        """
+        if not self._swap_head(row, reader, old=old, new=new, now=now, counts=counts):
             return False
         self._moves.moved(row, reader, new, now=now)
         return True
 
-    def _swap_head(self, row: SessionRow, reader: str, *, old: Head, new: Head, now: datetime) -> bool:
+    def _counted(self, row: SessionRow, reader: str, old: Head, new: Head) -> int:
+        """Tokens of the messages before the new place: those before the old one were counted, unless it never was."""
+        before = self.head(row.key.tenant, row.id, reader)
+        start, base = (old.position, before.tokens) if before.seen else (0, 0)
+        low, high = min(start, new.position), max(start, new.position)
+        if low == high:
+            return base
+        where = {"tenant": row.key.tenant, "uid": row.id, "start": low, "stop": high}
+        between = int(self._connection.execute(_TOKENS_BETWEEN, where).scalar_one())
+        return base + between if new.position > start else base - between
+
+    def _swap_head(self, row: SessionRow, reader: str, *, old: Head, new: Head, now: datetime, counts: bool) -> bool:
+        known = {
+            "aim": new.aim,
+            "tokens": self._counted(row, reader, old, new) if counts else 0,
+            "seen": row.tokens if counts else 0,
+        }
         moved = self._connection.execute(
             _MOVE_HEAD,
             {
@@ -121,6 +165,7 @@ class SqlSummaries:
                 "position": new.position,
                 "summary_id": new.summary_id,
                 "now": now,
+                **known,
             },
         ).rowcount
         if moved or old != Head():
@@ -134,6 +179,7 @@ class SqlSummaries:
                 "position": new.position,
                 "summary_id": new.summary_id,
                 "updated_at": now,
+                **known,
             },
         ).rowcount
         return bool(inserted)
@@ -200,6 +246,7 @@ class SqlSummaries:
                 "epoch": row.epoch,
                 "created_at": summary.created_at,
                 "expires_at": None,
+                "structure": summary.structure.to_dict(),
             },
         )
         self._connection.execute(
@@ -315,4 +362,13 @@ def _summary(row: AnyRow, its_points: tuple[Point, ...]) -> Summary:
         created_at=row.created_at,
         generation_ms=row.generation_ms,
         tokens=row.tokens,
+        structure=structure_of(row.structure),
+    )
+
+
+def head_from(row: Sequence[Any]) -> Head:
+    """The head in a row of `HEAD_COLUMNS`."""
+    position, summary_id, aim, tokens, seen, of_version = row
+    return Head(
+        position=position, summary_id=summary_id, aim=aim, tokens=tokens, seen=seen, summary_tokens=of_version or 0
     )

@@ -107,8 +107,20 @@ def _monotonic() -> Law:
                 .outerjoin(heads, chain)
                 .where(_SERVED, sa.or_(heads.c.position.is_(None), summaries.c.stop > heads.c.position)),
             ),
+            ("sessions whose head has counted wrong", _miscounted()),
             *move_breaches(),
         ),
+    )
+
+
+def _miscounted() -> sa.Select[Any]:
+    """Heads that count the tokens before them, and do not know how many those are."""
+    before = same_session(messages, heads) & (messages.c.seq < heads.c.position)
+    true = sa.select(sa.func.coalesce(sa.func.sum(messages.c.tokens), 0)).where(before).scalar_subquery()
+    return (
+        sa.select(heads.c.session_uid)
+        .join(summaries, _is_summary(heads, heads.c.summary_id))
+        .where(heads.c.reader == _LIVE_READER, heads.c.seen > 0, heads.c.tokens != true)
     )
 
 

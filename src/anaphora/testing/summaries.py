@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from anaphora.domain.keys import SeqRange, union
+from anaphora.domain.structures import STRUCTURE_LISTS
 
 _CANARY = re.compile(r"#(\d+)(?:-(\d+))?#")
 
@@ -45,6 +46,30 @@ def faithful_summary(prompt: str, *, every: int = 1) -> str:
     return json.dumps({"points": points, "merged": _merged(earlier)}, ensure_ascii=False)
 
 
+def faithful_lists(prompt: str) -> dict[str, Any]:
+    """What an honest model would list to the user text of the prompt `structured_summary`.
+
+    Messages that begin with "Decision:" decide, those that end with a question mark ask, "Names: A; B" names;
+    "Answered: 0" settles the open question 0. What the first message says first is the topic.
+    """
+    _, new = _entries(prompt)
+    lists: dict[str, Any] = {name: [] for name in (*STRUCTURE_LISTS, "answered")}
+    for entry in new:
+        text, n = str(entry["text"]), entry["n"]
+        if entry is new[0] and _gist(text):
+            lists["topics"].append({"text": _gist(text), "n": n})
+        lists["decisions"] += [{"text": told, "n": n} for told in _after("Decision:", text)]
+        lists["entities"] += [{"text": name, "n": n} for told in _after("Names:", text) for name in told.split("; ")]
+        lists["answered"] += [int(told) for told in _after("Answered:", text)]
+        if text.endswith("?"):
+            lists["open_questions"].append({"text": text, "n": n})
+    return lists
+
+
+def _after(mark: str, text: str) -> list[str]:
+    return [text.removeprefix(mark).strip()] if text.startswith(mark) else []
+
+
 def _partial(earlier: list[Mapping[str, Any]], spoken_of: list[Mapping[str, Any]]) -> str:
     points = [
         {"text": _marks(_spans(str(entry["text"]))) or "something", "first": entry["n"], "last": entry["n"]}
@@ -62,6 +87,7 @@ def _merged(earlier: list[Mapping[str, Any]]) -> str | None:
 def _entries(prompt: str) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
     before, _, after = prompt.partition("\nNEW\n")
     before, _, _ = before.partition("\nKNOWN\n")
+    before, _, _ = before.partition("\nOPEN\n")
     parse = [line for line in before.splitlines() if line.startswith("{")]
     return [json.loads(line) for line in parse], [json.loads(line) for line in after.splitlines() if line]
 

@@ -1,0 +1,99 @@
+"""Keep what was compressed as a document of the user's knowledge base, in the commit of the summary (hole 1.2).
+
+A document is known by its session and its range: a retry keeps the same one, and what is made again takes its place.
+An edit or a deletion takes those away that speak of the message; the rebuild of the summary brings them back (1.17).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from anaphora.domain.documents import Document, DocumentChunk, hash_of
+from anaphora.domain.keys import SeqRange
+from anaphora.domain.messages import Message, least_trusted
+from anaphora.domain.structures import Structure
+from anaphora.domain.summaries import Point
+from anaphora.ports.rows import SessionRow
+from anaphora.ports.store import Unit
+from anaphora.rules.archived import archived
+from anaphora.rules.documents import Chunking, cut
+from anaphora.rules.tokens import Count
+
+#: where such documents come from
+SOURCE: Final = "archive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compressed:
+    """A stretch of a session that was just summarised."""
+
+    span: SeqRange
+    messages: Sequence[Message]
+    #: what is said of it alone
+    points: Sequence[Point]
+    structure: Structure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive:
+    """A stretch as a document, ready to be kept."""
+
+    document: Document
+    chunks: tuple[DocumentChunk, ...]
+
+    def keep(self, unit: Unit, row: SessionRow) -> None:
+        """Keep it instead of those that speak of any of its messages."""
+        for old in unit.documents.of_session(row.key.tenant, row.id, self.document.range):
+            if old.source == SOURCE and old.range != self.document.range:
+                unit.documents.delete(row.key.tenant, old.namespace, old.id)
+        unit.documents.put(row.key.tenant, self.document, self.chunks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archiving:
+    """Makes documents of stretches."""
+
+    count: Count
+    chunking: Chunking = field(default_factory=Chunking)
+
+    def made_of(self, row: SessionRow, found: Compressed, *, document_id: UUID, now: datetime) -> Archive:
+        """The stretch as a document. Nothing is read or written."""
+        document = self._document(row, found, document_id, now)
+        chunks = cut(document_id, document.content or "", self.chunking, self.count)
+        return Archive(document=replace(document, chunks=len(chunks)), chunks=tuple(chunks))
+
+    def _document(self, row: SessionRow, found: Compressed, document_id: UUID, now: datetime) -> Document:
+        made = archived(
+            row.key,
+            found.span,
+            narrative="\n".join(point.text for point in found.points),
+            topics=found.structure.texts("topics"),
+            entities=found.structure.texts("entities"),
+            decisions=found.structure.texts("decisions"),
+            questions=found.structure.texts("open_questions"),
+            message_count=len(found.messages),
+            first_at=min(message.created_at for message in found.messages),
+            last_at=max(message.created_at for message in found.messages),
+        )
+        return Document(
+            id=document_id,
+            namespace=made.namespace,
+            key=made.key,
+            title=made.title,
+            doc_type=made.doc_type,
+            metadata=made.metadata,
+            content_hash=hash_of(made.content),
+            content=made.content,
+            tokens=self.count(made.content),
+            chunks=0,
+            trust=least_trusted(message.trust for message in found.messages),
+            source=SOURCE,
+            session_id=row.id,
+            range=found.span,
+            created_at=now,
+            updated_at=now,
+        )
