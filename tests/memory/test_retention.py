@@ -1,0 +1,93 @@
+"""I13: what nobody uses expires with what was made of it alone, can be brought back, and is erased in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.memory.erasing import OPTIONS, broken, canary, fill, found, opened
+
+from anaphora.errors import InvalidInput, NotFound
+from anaphora.testing.clock import FakeClock
+
+pytestmark = pytest.mark.anyio
+
+WEEK: Mapping[str, Any] = {"retention": {"days": 7.0, "grace_days": 7.0}, **OPTIONS}
+
+
+async def test_nothing_expires_unless_somebody_says_so(tmp_path: Path) -> None:
+    clock = FakeClock()
+    async with opened(tmp_path, clock=clock) as memory:
+        await memory.session(user="alice", session="s1").add("user", "hello")
+        clock.jump(timedelta(days=9999).total_seconds())
+        await memory.work()
+        assert [row.key.session for row in await memory.sessions()] == ["s1"]
+
+
+async def test_a_week_then_out_of_sight_then_gone(tmp_path: Path) -> None:
+    """The seed's week; what another session says too stays."""
+    clock = FakeClock()
+    day = timedelta(days=1).total_seconds()
+    async with opened(tmp_path, clock=clock, **WEEK) as memory:
+        await fill(memory, "alice", "s1")
+        facts = {fact.content for fact in await memory.facts.list(user="alice", limit=200)}
+        assert facts, "hollow run: nothing was learned"
+        clock.jump(6 * day)
+        assert (await memory.retention.run()).expired == 0
+        clock.jump(2 * day)
+        assert (await memory.retention.run()).expired == 1
+        assert await memory.sessions() == []
+        assert (await memory.search(canary("alice", "s1", 1), user="alice")).hits == ()
+        assert await memory.facts.list(user="alice") == []
+        chat = memory.session(user="alice", session="s1")
+        assert await chat.messages() == ()
+        await memory.retention.restore(user="alice", session="s1")
+        assert {fact.content for fact in await memory.facts.list(user="alice", limit=200)} == facts
+        assert len(await chat.messages()) > 0
+        clock.jump(8 * day)
+        assert (await memory.retention.run()).expired == 1
+        clock.jump(8 * day)
+        await memory.work()
+        assert await found(tmp_path, [canary("alice", "s1", 1), "alice"]) == []
+        assert [one.asked_by for one in await memory.erasures()] == ["retention"]
+        with pytest.raises(NotFound):
+            await memory.retention.restore(user="alice", session="s1")
+    assert await broken(tmp_path) == []
+
+
+async def test_what_is_still_to_be_read_is_kept_unless_the_policy_says_otherwise(tmp_path: Path) -> None:
+    clock = FakeClock()
+    async with opened(tmp_path, clock=clock, **WEEK) as memory:
+        chat = memory.session(user="alice", session="s1")
+        for number in range(20):
+            await chat.add("user", f"unread {number}")
+        clock.jump(timedelta(days=8).total_seconds())
+        swept = await memory.retention.run()
+        assert (swept.expired, swept.kept) == (0, 1)
+    hasty: Mapping[str, Any] = {**WEEK, "retention": {"days": 7.0, "unsummarised": True}}
+    async with opened(tmp_path, clock=clock, **hasty) as memory:
+        assert (await memory.retention.run()).expired == 1
+
+
+async def test_a_session_and_an_agent_may_have_times_of_their_own(tmp_path: Path) -> None:
+    clock = FakeClock()
+    options: Mapping[str, Any] = {"retention": {"days": 100.0}, "agents": {"clerk": {"keep_days": 2.0}}}
+    async with opened(tmp_path, clock=clock, **options) as memory:
+        for agent, session in (("clerk", "brief"), ("default", "long"), ("default", "own"), ("clerk", "kept")):
+            await memory.session(user="alice", agent=agent, session=session).add("user", "hello")
+        await memory.retention.keep(3, user="alice", session="own")
+        await memory.retention.keep(50, user="alice", agent="clerk", session="kept")
+        with pytest.raises(InvalidInput):
+            await memory.retention.keep(-1, user="alice", session="own")
+        with pytest.raises(NotFound):
+            await memory.retention.keep(1, user="bob", session="own")
+        with pytest.raises(NotFound):
+            await memory.retention.restore(user="alice", session="own")
+        clock.jump(timedelta(days=4).total_seconds())
+        await memory.work()
+        assert sorted(row.key.session for row in await memory.retention.expired()) == ["brief", "own"]
+        await memory.session(user="alice", session="own").add("user", "writing brings it back")
+        assert sorted(row.key.session for row in await memory.sessions()) == ["kept", "long", "own"]
