@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from anaphora.cli.fact_ids import short_ids
 from anaphora.cli.facts_view import marks_of
+from anaphora.cli.ids import short_ids
 from anaphora.cli.notepad_view import origin
 from anaphora.cli.output import clean, plural
 from anaphora.domain.context import Context
@@ -190,7 +190,7 @@ class ChatView:
         if not facts:
             self._say(f"Nothing is known of {user} yet.")
             return
-        ids = short_ids(facts)
+        ids = short_ids(fact.id for fact in facts)
         for fact in facts[:_FACTS]:
             whose = (f"by {fact.owner}" if fact.owner != user else "", f"about {fact.subject}" if fact.subject else "")
             marks = ", ".join(filter(None, (fact.category, marks_of(fact), *whose)))

@@ -10,7 +10,6 @@ from uuid import UUID
 import typer
 
 from anaphora.bootstrap import Services
-from anaphora.cli.fact_ids import resolve, short_id
 from anaphora.cli.facts_view import (
     aside_json,
     aside_line,
@@ -21,6 +20,7 @@ from anaphora.cli.facts_view import (
     show_history,
     version_json,
 )
+from anaphora.cli.ids import fact_id, short_id
 from anaphora.cli.options import AnyAgent, AsJson, Db, Limit, Tenant, User
 from anaphora.cli.output import clean, emit, say
 from anaphora.cli.running import Access, run, settings_from
@@ -79,7 +79,7 @@ def show(fact: FactArgument, *, user: User, db: Db = None, tenant: Tenant = None
     """Show everything about a fact: what it was learned from, and what became of it."""
 
     async def work(facts: FactsView) -> tuple[Fact, Sequence[FactVersion]]:
-        found = await facts.get(await resolve(facts, fact, user=user), user=user)
+        found = await facts.get(await fact_id(facts, fact, user=user), user=user)
         return found, await facts.history(found.id, user=user) if found.owner == user else ()
 
     found, history = _run(work, Access.READ, db, tenant)
@@ -93,7 +93,7 @@ def history(fact: FactArgument, *, user: User, db: Db = None, tenant: Tenant = N
     """Show every version of a fact, the oldest first."""
 
     async def work(facts: FactsView) -> Sequence[FactVersion]:
-        return await facts.history(await resolve(facts, fact, user=user), user=user)
+        return await facts.history(await fact_id(facts, fact, user=user), user=user)
 
     versions = _run(work, Access.READ, db, tenant)
     if as_json:
@@ -285,7 +285,7 @@ def _change(
     """What becomes of the fact that the command line names."""
 
     async def work(facts: FactsView) -> T:
-        return await change(facts, await resolve(facts, given, user=user))
+        return await change(facts, await fact_id(facts, given, user=user))
 
     return _run(work, access, db, tenant)
 

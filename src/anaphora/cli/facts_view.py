@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, Final
 
-from anaphora.cli.fact_ids import short_ids
+from anaphora.cli.ids import short_ids
 from anaphora.cli.output import cell, say, table
 from anaphora.domain.facts import Fact, FactState, FactVersion, Subject, Visibility, fact_dict
 from anaphora.domain.keeping import AsideFor, FactCounts
@@ -70,7 +70,7 @@ def marks_of(fact: Fact) -> str:
 
 def show_facts(facts: Sequence[Fact], *, user: str, empty: str) -> None:
     """A line for each fact; whom it is about and who keeps it only where that is not the user."""
-    ids = short_ids(facts)
+    ids = short_ids(fact.id for fact in facts)
     about = any(fact.subject is not None for fact in facts)
     aside = any(fact.state is FactState.ASIDE for fact in facts)
     by_others = any(fact.owner != user for fact in facts)
@@ -97,7 +97,7 @@ def show_facts(facts: Sequence[Fact], *, user: str, empty: str) -> None:
 
 def show_doubts(facts: Sequence[Fact]) -> None:
     """The facts that wait for a review: why, and what was said."""
-    ids = short_ids(facts)
+    ids = short_ids(fact.id for fact in facts)
     table(
         ("id", "category", "content", "why", "said"),
         (

@@ -9,6 +9,7 @@ from typing import Any, overload
 from uuid import UUID
 
 from anaphora.domain.chunks import Chunk
+from anaphora.domain.documents import Document, DocumentChunk
 from anaphora.domain.facts import Fact
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import Message
@@ -45,13 +46,7 @@ class Hit:
 
     def to_dict(self) -> dict[str, Any]:
         """Why it was found, as JSON types."""
-        return {
-            "score": round(self.score, 4),
-            "scores": {name: round(value, 4) for name, value in self.scores.items()},
-            "words": list(self.words),
-            "similarity": None if self.similarity is None else round(self.similarity, 4),
-            "relevance": round(self.relevance, 4),
-        }
+        return _why(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +66,51 @@ class ChunkHit:
     chunk: Chunk
     #: of the best message that it speaks of
     relevance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentHit:
+    """A chunk of a document that was found."""
+
+    #: without its content
+    document: Document
+    chunk: DocumentChunk
+    #: higher is better; comparable within one answer only
+    score: float
+    #: what the score is made of: "words", "meaning", "document"
+    scores: Mapping[str, float]
+    #: words of the question that the chunk has
+    words: tuple[str, ...]
+    #: cosine of the question and the closest passage; None where it is not among the closest, or nothing was compared
+    similarity: float | None
+    #: 0 (nothing to do with the question) to 1, whatever the embedder
+    relevance: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Why it was found, as JSON types."""
+        return _why(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentResult(Sequence[DocumentHit]):
+    """The hits of a search in documents, best first."""
+
+    hits: tuple[DocumentHit, ...] = ()
+    #: what is not as it should be: "embedder" (there is none: words alone were compared), "vectors" (some documents
+    #: are not compared by meaning yet)
+    degraded: tuple[str, ...] = field(default=())
+
+    @overload
+    def __getitem__(self, index: int) -> DocumentHit: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[DocumentHit]: ...
+    def __getitem__(self, index: int | slice) -> DocumentHit | Sequence[DocumentHit]:
+        """The hit at this place."""
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        """How many hits there are."""
+        return len(self.hits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,3 +138,13 @@ class SearchResult(Sequence[Hit]):
     def __len__(self) -> int:
         """How many hits there are."""
         return len(self.hits)
+
+
+def _why(hit: Hit | DocumentHit) -> dict[str, Any]:
+    return {
+        "score": round(hit.score, 4),
+        "scores": {name: round(value, 4) for name, value in hit.scores.items()},
+        "words": list(hit.words),
+        "similarity": None if hit.similarity is None else round(hit.similarity, 4),
+        "relevance": round(hit.relevance, 4),
+    }

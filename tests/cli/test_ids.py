@@ -1,10 +1,9 @@
-"""Ids of facts as people type them."""
+"""Ids of facts and documents as people type them."""
 
 from __future__ import annotations
 
 import io
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
@@ -15,25 +14,7 @@ from tests.cli.conftest import Run
 from tests.cli.knowing import USER, add, contents, facts
 
 from anaphora import Memory
-from anaphora.cli.fact_ids import resolve, short_id, short_ids
-from anaphora.domain.facts import Fact
-from anaphora.domain.messages import Trust
-
-MOMENT = datetime(2026, 1, 5, tzinfo=UTC)
-
-
-def fact(uid: UUID) -> Fact:
-    return Fact(
-        id=uid,
-        owner="alice",
-        agent=None,
-        category="other",
-        content="Likes figs",
-        trust=Trust.OWNER_CONFIRMED,
-        valid_from=MOMENT,
-        created_at=MOMENT,
-        updated_at=MOMENT,
-    )
+from anaphora.cli.ids import fact_id, short_id, short_ids
 
 
 def test_a_fact_is_named_by_its_whole_id_or_by_digits_of_either_end(run: Run, imported: Path) -> None:
@@ -102,13 +83,13 @@ async def test_however_many_facts_there_are_all_are_looked_through(tmp_path: Pat
     async with Memory.open(tmp_path / "m.db", worker=False) as memory:
         made = [await memory.facts.add(f"Owns book number {number}", user="alice") for number in range(7)]
         for each in made:
-            assert await resolve(memory.facts, short_id(each.id), user="alice", page_size=2) == each.id
+            assert await fact_id(memory.facts, short_id(each.id), user="alice", page_size=2) == each.id
 
 
 @given(st.sets(st.integers(min_value=0, max_value=3), min_size=1), st.integers(min_value=0, max_value=23))
 def test_short_ids_tell_the_listed_facts_apart(heads: set[int], alike: int) -> None:
     """Whatever the facts have in common at the end."""
     ids = [UUID(int=(head << 4 * (alike + 8)) + 0xABCDEF01) for head in heads]
-    shown = short_ids([fact(uid) for uid in ids])
+    shown = short_ids(ids)
     assert len(set(shown.values())) == len(ids)
     assert all(uid.hex.endswith(shown[uid]) and len(shown[uid]) >= 8 for uid in ids)
