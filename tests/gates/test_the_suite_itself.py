@@ -99,6 +99,6 @@ async def test_properties_may_be_async_and_are_repeatable(number: int) -> None:
 
 def test_no_key_or_setting_of_the_user_reaches_a_test() -> None:
     names = {name for name in os.environ if name.startswith(("ANAPHORA_", "OPENAI_"))}
-    assert names <= {"ANAPHORA_MODELS", "ANAPHORA_EMBEDDER", "ANAPHORA_EXTRACTION"}
+    assert names <= {"ANAPHORA_MODELS", "ANAPHORA_EMBEDDER", "ANAPHORA_EXTRACTION", "ANAPHORA_TOPICS__BATCH"}
     assert os.environ["ANAPHORA_EXTRACTION"] == "none", "what tests do by default reads no session for facts"
     assert os.environ["ANAPHORA_EMBEDDER"] == "none", "what tests do by default goes by words"

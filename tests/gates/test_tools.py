@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,14 @@ def test_every_change_of_a_dependency_changes_the_fingerprint(change: tuple[str,
 @pytest.mark.parametrize("change", [('"thing"', '"other"'), ("[project]", "# a remark\n[project]")])
 def test_other_changes_leave_the_fingerprint_alone(change: tuple[str, str]) -> None:
     assert lock.fingerprint(PYPROJECT.replace(*change)) == lock.fingerprint(PYPROJECT)
+
+
+def test_what_the_package_can_use_is_pinned_for_the_checks_and_the_tests() -> None:
+    project = tomllib.loads((lock.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pins = {line.split("==")[0] for line in lock.pinned((lock.ROOT / lock.LOCKS[0].path).read_text(encoding="utf-8"))}
+    optional = [need for extra, needs in project["optional-dependencies"].items() if extra != "bench" for need in needs]
+    named = {re.split(r"[\[><=; ]", need)[0] for need in optional}
+    assert named - pins == {"anaphora"}
 
 
 def function(lines: int) -> str:
