@@ -92,6 +92,8 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         patch.setenv("ANAPHORA_EMBEDDER", "none")
         # reading for facts plans a job in every session: tests that are about it say so
         patch.setenv("ANAPHORA_EXTRACTION", "none")
+        # likewise those that are about topics that wait for each other
+        patch.setenv("ANAPHORA_TOPICS__BATCH", "1")
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         yield
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from anaphora.domain.context import Context, Coverage, Line
+    from anaphora.domain.documents import Document
     from anaphora.domain.facts import Fact, FactState, FactVersion, Source, Subject, Visibility
     from anaphora.domain.keeping import AsideFor, FactCounts
     from anaphora.domain.keys import SeqRange, SessionKey
@@ -35,6 +36,7 @@ __all__ = [
     "AsideFor",
     "Context",
     "Coverage",
+    "Document",
     "Fact",
     "FactCounts",
     "FactState",
@@ -63,6 +65,7 @@ __all__ = [
 #: where each public name is defined
 _HOMES: Final = {
     "anaphora.domain.context": ("Context", "Coverage", "Line"),
+    "anaphora.domain.documents": ("Document",),
     "anaphora.domain.facts": ("Fact", "FactState", "FactVersion", "Source", "Subject", "Visibility"),
     "anaphora.domain.keeping": ("AsideFor", "FactCounts"),
     "anaphora.domain.keys": ("SeqRange", "SessionKey"),

@@ -6,6 +6,7 @@
     │   └── UnknownName         a strategy, format, role or setting nobody knows; names the nearest one
     ├── NotFound                a session, receipt or summary that is not there (or not yours)
     ├── KeyReused               an idempotency key that came back with another body
+    ├── Erased                  something was erased that this was made of, or is: nothing was written
     ├── StoreError              the database cannot do it now
     │   ├── CommitUnknown       the server went away while a write was committed: it may be there
     │   ├── StoreBusy           another process held the file for too long
@@ -73,6 +74,19 @@ class NotFound(AnaphoraError, LookupError):
 
 class KeyReused(AnaphoraError):
     """An idempotency key was used before, with another body."""
+
+
+class Erased(AnaphoraError):
+    """Something was erased that this was made of, or is: nothing was written.
+
+    Attributes:
+        marks: by which of those that came with it that is known.
+
+    """
+
+    def __init__(self, message: str, marks: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.marks = frozenset(marks)
 
 
 class StoreError(AnaphoraError):

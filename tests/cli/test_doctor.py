@@ -21,6 +21,8 @@ OTHERS = {
     "chunks",
     "notepads",
     "topics",
+    "documents",
+    "erasures",
     "foreign_keys",
     "schema",
     "search",
@@ -104,6 +106,7 @@ BREACHES = [
             )
         ],
     ),
+    ("erasures", ["UPDATE messages SET erased = 1 WHERE seq = 3"]),
     ("schema", [NO_SINGLE_FLIGHT]),
     ("schema", ["ALTER TABLE receipts RENAME COLUMN body_hash TO hash"]),
     ("foreign_keys", ["DELETE FROM sessions"]),

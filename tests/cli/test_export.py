@@ -83,6 +83,7 @@ def test_a_file_appears_when_it_is_whole_and_for_its_owner_only(run: Run, import
         "fact_versions": 0,
         "fact_sources": 0,
         "pages": 0,
+        "documents": 0,
     }
     assert stat.S_IMODE((home / "all.jsonl").stat().st_mode) == 0o600
     assert [path.name for path in home.iterdir() if "export" in path.name or "part" in path.name] == []

@@ -52,8 +52,14 @@ class Broken:
     async def due_jobs(self, **how: Any) -> Sequence[tuple[str, UUID]]:
         return await self.real.due_jobs(**how)
 
+    async def due_documents(self, **how: Any) -> Sequence[tuple[str, UUID]]:
+        return await self.real.due_documents(**how)
+
     async def tenants(self, *, after: str, limit: int) -> Sequence[str]:
         return await self.real.tenants(after=after, limit=limit)
+
+    async def unfinished(self, *, limit: int) -> Sequence[str]:
+        return await self.real.unfinished(limit=limit)
 
     async def due_count(self, **how: Any) -> int:
         return await self.real.due_count(**how)

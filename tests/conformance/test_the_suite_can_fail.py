@@ -9,7 +9,9 @@ from types import ModuleType
 import pytest
 from tests.conformance import (
     broken_chunks,
+    broken_documents,
     broken_embedding,
+    broken_erasures,
     broken_fact_ends,
     broken_fact_keeping,
     broken_fact_reading,
@@ -57,7 +59,9 @@ MODULES: tuple[ModuleType, ...] = (
     broken_notepads,
     broken_topics,
     broken_topic_vectors,
+    broken_documents,
     broken_schedule,
+    broken_erasures,
 )
 BROKEN = [
     broken

@@ -8,7 +8,9 @@ import pytest
 from tests.faults.failpoint_names import Unreadable, failpoints, names_in, silent_commits, working_sources
 from tests.faults.test_command_kills import PLAN as COMMANDS
 from tests.faults.test_killed_changes import CHANGES, MANAGED
+from tests.faults.test_killed_documents import DOCUMENTS
 from tests.faults.test_killed_embedding import EMBEDDING
+from tests.faults.test_killed_erasures import ERASURES
 from tests.faults.test_killed_extraction import EXTRACTION
 from tests.faults.test_killed_reflection import REFLECTION
 from tests.faults.test_killed_topics import TOPICS
@@ -34,7 +36,7 @@ async def claim(self):
 def test_every_failpoint_of_the_package_has_cases_and_no_case_has_lost_its_failpoint() -> None:
     assert failpoints() == sorted({*PLAN, *ELSEWHERE})
     by_command = {name for name, plan in COMMANDS.items() if plan}
-    elsewhere = (CHANGES, MANAGED, EMBEDDING, EXTRACTION, REFLECTION, TOPICS)
+    elsewhere = (CHANGES, MANAGED, DOCUMENTS, EMBEDDING, ERASURES, EXTRACTION, REFLECTION, TOPICS)
     assert by_command.union(*elsewhere) >= ELSEWHERE
 
 

@@ -125,6 +125,7 @@ def test_sections_stand_in_their_order_and_the_query_last() -> None:
         SectionName.FACTS,
         SectionName.TOPICS,
         SectionName.THREADS,
+        SectionName.CONVERSATIONS,
         SectionName.RELEVANT,
     }
     assert {*sections} == set(SectionName) - found_for_it

@@ -40,7 +40,7 @@ from anaphora.testing.scripted import ScriptedChat, faithful
 #: many small summaries, and work that takes several steps
 BUSY: dict[str, Any] = {
     "rolling_pairs": RollingPairsSettings(window_pairs=1, min_messages_for_summary=4, summarise_after=2),
-    "topics": TopicsSettings(most_characters=80),
+    "topics": TopicsSettings(most_characters=80, batch=1),
     "worker": WorkerSettings(max_attempts=1, batch_messages=4, redo_seconds=5.0),
 }
 #: and sessions that are read for facts, a few messages at a time
@@ -215,6 +215,7 @@ class Life:
         seq = next(m.seq for m in await edited.messages(limit=1000) if not m.deleted)
         await edited.edit(seq, f"#{seq}# at last")
         await topical.edit(1, "#1# at last")
+        await self.memory.knowledge.add("What somebody wrote down.", user="bob", metadata={"n": [1, None]}, key="k")
         self.times.append(self.clock.now())
 
     async def head(self, chat: Session) -> int:

@@ -26,7 +26,7 @@ from anaphora.testing.scripted import ScriptedChat
 
 pytestmark = pytest.mark.anyio
 
-SEEDS = range(4)
+SEEDS = range(2)
 STEPS = 150
 
 

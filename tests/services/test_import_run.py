@@ -41,8 +41,16 @@ class Log:
         self.left: int | None = None
 
     async def append(
-        self, key: SessionKey, messages: Sequence[NewMessage], *, turns: str, source: str, idempotency_key: str | None
+        self,
+        key: SessionKey,
+        messages: Sequence[NewMessage],
+        *,
+        turns: str,
+        source: str,
+        idempotency_key: str | None,
+        marks: Sequence[str],
     ) -> Receipt:
+        assert len(marks) == len(messages)
         for _ in range(10 if idempotency_key == f"{source}:1" else 1):
             await anyio.lowlevel.checkpoint()
         if any(message.content == "too large" for message in messages):
@@ -73,6 +81,9 @@ class Log:
             if message.source == source and (upto is None or message.metadata[IMPORT_MARK]["position"] <= upto):
                 return message
         return None
+
+    def keyed(self, key: SessionKey, source: str, digest: str) -> str:
+        return f"{key.session}:{source}:{digest}"
 
     def said(self) -> dict[tuple[str, str], list[str]]:
         return {(key.user, key.session): [m.content for m in log] for key, log in self.sessions.items() if log}

@@ -89,7 +89,7 @@ async def long_one(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         return await exported(memory)
 
 
-@pytest.mark.parametrize("count", range(1, 5))
+@pytest.mark.parametrize("count", [1, 4])
 async def test_an_import_that_was_interrupted_goes_on_where_it_stopped(
     count: int, long_one: list[str], tmp_path: Path
 ) -> None:

@@ -17,6 +17,7 @@ from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.ports.rows import SessionRow
 from anaphora.storage import columns, tables
 from anaphora.storage.policy import AppendPolicy
+from anaphora.storage.sqlite.document_search import FtsDocuments
 from anaphora.storage.sqlite.engine import Database, Durability
 from anaphora.storage.sqlite.search import FtsWords
 from anaphora.storage.sqlite.vectors import BlobVectors
@@ -37,7 +38,8 @@ def in_memory() -> Iterator[sa.Connection]:
 
 def unit_of(connection: sa.Connection) -> SqlUnit:
     policy = AppendPolicy(planner=never, reader_of=lambda name: f"live:{name}", randomness=system_randomness)
-    return SqlUnit(connection, FtsWords(connection), BlobVectors(connection), policy, now=lambda: NOW)
+    index = FtsWords(connection), BlobVectors(connection), FtsDocuments(connection)
+    return SqlUnit(connection, *index, policy, now=lambda: NOW)
 
 
 def session(

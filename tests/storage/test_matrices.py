@@ -6,6 +6,7 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
+import anyio
 import pytest
 from tests.storage.bench import opened
 
@@ -135,3 +136,30 @@ def test_the_newest_stays_however_large_it_is() -> None:
     matrices.trim()
     assert matrices.of("t", "b", "s").matrix == Heavy(400)
     assert matrices.of("t", "a", "s").matrix is None
+
+
+async def test_vectors_that_another_process_erases_are_soon_kept_no_longer(tmp_path: Path) -> None:
+    """I12: nobody searches meanwhile."""
+    async with opened(tmp_path / "m.db") as here, opened(tmp_path / "m.db") as there:
+        await say(here, "a", "b")
+        assert await found(here) == [0, 1]
+        kept: Matrices = here._matrices
+        assert kept.kept, "hollow run: nothing is kept at hand"
+        await anyio.sleep(0.5)  # the watch has begun
+        assert kept.kept
+        await reset(there)
+        with anyio.fail_after(2.0):
+            while kept.kept:
+                await anyio.sleep(0.05)
+
+
+async def test_nobody_is_named_when_nothing_of_a_user_is_left_and_all_others_notice(tmp_path: Path) -> None:
+    async with opened(tmp_path / "m.db") as here, opened(tmp_path / "m.db") as there:
+        await say(here, "a", "b")
+        assert await found(there) == [0, 1]
+        await reset(here)
+        await here.write(KEY.tenant, lambda unit: unit.purging.of_user(KEY.tenant, KEY.user))
+        with sqlite3.connect(tmp_path / "m.db") as connection:
+            assert [user for (user,) in connection.execute("SELECT user_id FROM vector_marks")] == [""]
+        await say(here, "new")
+        assert await found(there) == [0]

@@ -288,6 +288,7 @@ _NEXT = {
     "0003": "vector_heads",
     "0004": "chunks",
     "0006": "notepad_pages",
+    "0007": "document_jobs",
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
+
 from anaphora.bootstrap.ground import Ground
 from anaphora.bootstrap.providers import (
     extractive_from,
@@ -15,7 +17,9 @@ from anaphora.bootstrap.providers import (
 from anaphora.domain.jobs import JobKind
 from anaphora.domain.keys import uuid7
 from anaphora.domain.summaries import Method
+from anaphora.services.archiving import Archiving
 from anaphora.services.describing import Describe
+from anaphora.services.document_vectors import DocumentVectors
 from anaphora.services.embed import Embed
 from anaphora.services.extract import Extract
 from anaphora.services.following import Follow
@@ -27,6 +31,7 @@ from anaphora.services.summarise import Summarise
 from anaphora.settings import Settings
 from anaphora.worker.handlers import Handler
 from anaphora.worker.loop import Worker
+from anaphora.worker.upkeep import Upkeep
 
 
 def schedule_from(settings: Settings) -> ReadingSchedule | None:
@@ -36,7 +41,7 @@ def schedule_from(settings: Settings) -> ReadingSchedule | None:
     return ReadingSchedule(extraction=settings.batches(), idle_seconds=settings.batch_extraction.idle_seconds)
 
 
-def worker_and_jobs(ground: Ground) -> tuple[Worker, Jobs]:
+def worker_and_jobs(ground: Ground, upkeep: Sequence[Callable[[], Awaitable[object]]]) -> tuple[Worker, Jobs]:
     """Who does background work, and who tells of it."""
     world = ground.world
     extract = _extract(ground)
@@ -60,6 +65,7 @@ def worker_and_jobs(ground: Ground) -> tuple[Worker, Jobs]:
             clock=world.clock,
             failpoint=world.failpoint,
         )
+    owner = str(uuid7(world.clock.now(), world.randomness(10)))
     worker = Worker(
         store=ground.store,
         handlers=handlers,
@@ -67,8 +73,10 @@ def worker_and_jobs(ground: Ground) -> tuple[Worker, Jobs]:
         randomness=world.randomness,
         failpoint=world.failpoint,
         work=ground.planning.work,
-        owner=str(uuid7(world.clock.now(), world.randomness(10))),
+        owner=owner,
         with_model=with_model,
+        beside=_of_documents(ground, owner),
+        upkeep=Upkeep(tasks=upkeep),
     )
     jobs = Jobs(
         store=ground.store,
@@ -78,6 +86,21 @@ def worker_and_jobs(ground: Ground) -> tuple[Worker, Jobs]:
         with_embedder=JobKind.EMBED in handlers,
     )
     return worker, jobs
+
+
+def _of_documents(ground: Ground, owner: str) -> DocumentVectors | None:
+    """Who embeds documents."""
+    if ground.embedder is None:
+        return None
+    return DocumentVectors(
+        store=ground.store,
+        embedder=ground.embedder,
+        clock=ground.world.clock,
+        randomness=ground.world.randomness,
+        failpoint=ground.world.failpoint,
+        work=ground.planning.work,
+        owner=owner,
+    )
 
 
 def _of_topics(ground: Ground) -> dict[JobKind, Handler]:
@@ -91,6 +114,7 @@ def _of_topics(ground: Ground) -> dict[JobKind, Handler]:
         meanings=meanings,
         judge=model,
         judge_by_agent=by_agent,
+        counter=ground.counter,
         clock=world.clock,
         randomness=world.randomness,
         failpoint=world.failpoint,
@@ -123,6 +147,7 @@ def _summarise(ground: Ground, extract: Extract) -> Summarise:
         model_by_agent=by_agent,
         extractive=extractive_from(ground.counter, ground.embedder, Method.EXTRACTIVE),
         digest=extractive_from(ground.counter, ground.embedder, Method.DIGEST),
+        archiving=Archiving(count=ground.counter.count, chunking=settings.chunking()),
         counter=ground.counter,
         clock=world.clock,
         randomness=world.randomness,

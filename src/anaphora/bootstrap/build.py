@@ -13,25 +13,31 @@ from anaphora.bootstrap.ground import Ground, Overrides, World
 from anaphora.bootstrap.providers import ChatModels, counter_from, embedder_from, reranker_from, talkers_from
 from anaphora.bootstrap.stores import open_store
 from anaphora.bootstrap.system import SystemClock, failpoint_from, system_randomness
+from anaphora.parsers.files import FileParser
 from anaphora.ports.clock import Clock
 from anaphora.ports.store import Store
+from anaphora.rules.conversations import Wanted
 from anaphora.rules.facts.keeping import Limits
 from anaphora.rules.relevant import Thresholds
 from anaphora.services.chat import Chat
 from anaphora.services.context import Contexts, Recall
+from anaphora.services.conversations import Conversations, Reach
+from anaphora.services.documents import Documents
 from anaphora.services.editing import Editing
+from anaphora.services.erase import Erase
 from anaphora.services.export import Export
 from anaphora.services.facts import Facts
 from anaphora.services.importing.restore import Restore
 from anaphora.services.ingest import Ingest
 from anaphora.services.jobs import Jobs
 from anaphora.services.keeping import Keeping
-from anaphora.services.knowledge import Knowledge
+from anaphora.services.known import Knowledge
 from anaphora.services.learning import Learning
 from anaphora.services.notepads import Notepads
 from anaphora.services.planning import Planning
 from anaphora.services.reindex import Reindex
 from anaphora.services.reranking import Reranking
+from anaphora.services.retention import Retain
 from anaphora.services.retrieve import Retrieve
 from anaphora.services.searching import Search
 from anaphora.services.segments import Segments
@@ -39,7 +45,7 @@ from anaphora.services.sessions import Sessions
 from anaphora.services.settings import Strategies, live_reader
 from anaphora.services.subjects import Subjects
 from anaphora.services.topical import Topical
-from anaphora.settings import Settings
+from anaphora.settings import AgentSettings, Settings
 from anaphora.worker.loop import Worker
 
 __all__ = ["Overrides", "Services", "open_services"]
@@ -68,6 +74,9 @@ class Services:
     subjects: Subjects
     segments: Segments
     notepads: Notepads
+    documents: Documents
+    erase: Erase
+    retain: Retain
     worker: Worker
 
 
@@ -133,10 +142,14 @@ async def open_services(
 def _services(ground: Ground) -> Services:
     store, world, planning = ground.store, ground.world, ground.planning
     retrieve = Retrieve(store=store, embedder=ground.embedder, by_meaning=planning.embeds, reranking=_reranking(ground))
-    search = Search(store=store, retrieve=retrieve)
-    ingest, contexts, sessions = _ingest(ground), _contexts(ground, retrieve), _sessions(ground)
+    search, documents = Search(store=store, retrieve=retrieve), _documents(ground, retrieve)
+    ingest, contexts, sessions = _ingest(ground), _contexts(ground, retrieve, documents), _sessions(ground)
     talker, talkers = talkers_from(ground.settings, ground.chat_model, ground.models)
-    worker, jobs = worker_and_jobs(ground)
+    erase = _erase(ground)
+    retain = Retain(
+        store=store, erase=erase, policy=ground.settings.retain(), clock=world.clock, failpoint=world.failpoint
+    )
+    worker, jobs = worker_and_jobs(ground, [erase.finish_all, retain.run_all])
     return Services(
         settings=ground.settings,
         store=store,
@@ -166,6 +179,9 @@ def _services(ground: Ground) -> Services:
         subjects=Subjects(store=store, clock=world.clock, failpoint=world.failpoint),
         segments=Segments(store=store, strategies=planning.strategies),
         notepads=_notepads(ground),
+        documents=documents,
+        erase=erase,
+        retain=retain,
         worker=worker,
     )
 
@@ -199,7 +215,7 @@ def _editing(ground: Ground) -> Editing:
     )
 
 
-def _contexts(ground: Ground, retrieve: Retrieve) -> Contexts:
+def _contexts(ground: Ground, retrieve: Retrieve, documents: Documents) -> Contexts:
     settings = ground.settings
     thresholds = Thresholds(elsewhere=settings.recall.threshold, here=settings.recall.threshold_here)
     return Contexts(
@@ -212,7 +228,28 @@ def _contexts(ground: Ground, retrieve: Retrieve) -> Contexts:
         recall=Recall(tokens=settings.recall.tokens, thresholds=thresholds),
         knowledge=Knowledge(tokens=settings.facts.tokens, own_agent=settings.facts.agents == "own"),
         topical=Topical(embedder=ground.embedder),
+        conversations=_conversations(settings, documents),
         notes=settings.notes(),
+    )
+
+
+def _conversations(settings: Settings, documents: Documents) -> Conversations:
+    own = settings.recall
+    reach = Reach(sessions=own.sessions, conversations=own.conversations, agents=own.agents)
+    return Conversations(
+        documents=documents,
+        reach=reach,
+        by_agent={name: _reach(reach, agent) for name, agent in settings.agents.items()},
+        wanted=Wanted(threshold=own.conversation_threshold, limit=own.conversation_limit),
+        phrases=settings.triggers(),
+    )
+
+
+def _reach(reach: Reach, agent: AgentSettings) -> Reach:
+    return Reach(
+        sessions=reach.sessions if agent.recall_sessions is None else agent.recall_sessions,
+        conversations=reach.conversations if agent.recall_conversations is None else agent.recall_conversations,
+        agents=reach.agents if agent.recall_agents is None else agent.recall_agents,
     )
 
 
@@ -249,6 +286,34 @@ def _notepads(ground: Ground) -> Notepads:
     )
 
 
+def _documents(ground: Ground, retrieve: Retrieve) -> Documents:
+    own = ground.settings.knowledge
+    return Documents(
+        store=ground.store,
+        retrieve=retrieve,
+        parser=FileParser(max_bytes=own.max_bytes, max_pages=own.max_pages, max_seconds=own.max_seconds),
+        counter=ground.counter,
+        clock=ground.world.clock,
+        randomness=ground.world.randomness,
+        failpoint=ground.world.failpoint,
+        chunking=ground.settings.chunking(),
+        max_text_bytes=own.max_text_bytes,
+        max_seconds=own.max_seconds,
+    )
+
+
+def _erase(ground: Ground) -> Erase:
+    return Erase(
+        store=ground.store,
+        planning=ground.planning,
+        learning=ground.learning,
+        secret=ground.secret,
+        clock=ground.world.clock,
+        randomness=ground.world.randomness,
+        failpoint=ground.world.failpoint,
+    )
+
+
 def _keeping(settings: Settings, strategies: Strategies) -> Keeping:
     facts = settings.facts
     return Keeping(
@@ -264,6 +329,8 @@ def _keeping(settings: Settings, strategies: Strategies) -> Keeping:
 def _restore(ground: Ground) -> Restore:
     return Restore(
         store=ground.store,
+        counter=ground.counter,
+        chunking=ground.settings.chunking(),
         planning=ground.planning,
         clock=ground.world.clock,
         randomness=ground.world.randomness,

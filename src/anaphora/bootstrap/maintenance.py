@@ -21,6 +21,7 @@ from anaphora.settings import Settings
 from anaphora.storage import migrations
 from anaphora.storage.policy import AppendPolicy
 from anaphora.storage.sqlite.checks import examine, examine_library, examine_writer
+from anaphora.storage.sqlite.document_search import FtsDocuments
 from anaphora.storage.sqlite.engine import Database, Durability
 from anaphora.storage.sqlite.errors import translated
 from anaphora.storage.sqlite.opening import open_read_only, open_writer
@@ -44,11 +45,11 @@ def migrate(settings: Settings) -> tuple[str | None, str]:
     if settings.db == SERVERS:
         return servers.migrate(settings, migrate)
     if is_postgres(settings.db):
-        revisions: tuple[str | None, str] = _on_server(
+        revisions: tuple[str | None, str] = on_server(
             settings, postgres("upkeep").upgrade, busy_timeout=settings.busy_timeout
         )
         return revisions
-    database = _database(settings)
+    database = database_of(settings)
     before = None
     if database.path is not None and database.path.exists():
         with translated(), closing(_reader(database, settings)) as connection, connection.begin():
@@ -70,7 +71,7 @@ def diagnose(settings: Settings, *, stuck_seconds: float, clock: Clock | None = 
     now = (clock or SystemClock()).now()
     judge = CoverageJudge(strategies=settings.strategies())
     if is_postgres(settings.db):
-        checks: tuple[Check, ...] = _on_server(
+        checks: tuple[Check, ...] = on_server(
             settings,
             postgres("upkeep").diagnose,
             judge=judge,
@@ -80,15 +81,16 @@ def diagnose(settings: Settings, *, stuck_seconds: float, clock: Clock | None = 
             wait=settings.busy_timeout,
         )
         return Diagnosis(checks=tuple(sorted(checks, key=_place)))
-    database = replace(_database(settings), read_only=True)
-    with translated(), _opened(database, settings) as connection:
-        unit = SqlUnit(connection, FtsWords(connection), BlobVectors(connection), _NO_APPENDS, now=lambda: now)
+    database = replace(database_of(settings), read_only=True)
+    with translated(), opened(database, settings) as connection:
+        index = FtsWords(connection), BlobVectors(connection), FtsDocuments(connection)
+        unit = SqlUnit(connection, *index, _NO_APPENDS, now=lambda: now)
         found = tuple(examine(connection, unit, judge, now=now, stuck_seconds=stuck_seconds))
     checks = (*found, *_writer_checks(settings), examine_library())
     return Diagnosis(checks=tuple(sorted(checks, key=_place)))
 
 
-def _on_server(settings: Settings, work: Callable[..., Awaitable[T]], **how: Any) -> T:  # noqa: ANN401 - handed on
+def on_server(settings: Settings, work: Callable[..., Awaitable[T]], **how: Any) -> T:  # noqa: ANN401 - handed on
     """Work on a server, in an event loop of its own, whether or not one runs here."""
 
     async def task() -> T:
@@ -106,7 +108,7 @@ def _place(check: Check) -> int:
 
 
 def _writer_checks(settings: Settings) -> Iterator[Check]:
-    database = _database(settings)
+    database = database_of(settings)
     try:
         with translated(), closing(database.writer(timeout=settings.busy_timeout)) as connection:
             yield from examine_writer(connection, durability=settings.durability)
@@ -115,7 +117,7 @@ def _writer_checks(settings: Settings) -> Iterator[Check]:
 
 
 @contextmanager
-def _opened(database: Database, settings: Settings) -> Iterator[sa.Connection]:
+def opened(database: Database, settings: Settings) -> Iterator[sa.Connection]:
     """A connection in a snapshot of a database in the newest schema."""
     try:
         connection, _ = open_read_only(database, busy_timeout=settings.busy_timeout)
@@ -130,7 +132,13 @@ def _reader(database: Database, settings: Settings) -> sa.Connection:
     return replace(database, read_only=True).reader(timeout=settings.busy_timeout)
 
 
-def _database(settings: Settings) -> Database:
+def database_of(settings: Settings) -> Database:
+    """The file that is configured.
+
+    Raises:
+        ConfigError: there is none: the database is in memory.
+
+    """
     name = sqlite_path(settings.db)
     if name == ":memory:":
         raise ConfigError("a database in memory is gone when the command ends: give the path of a file")

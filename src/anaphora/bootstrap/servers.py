@@ -39,7 +39,7 @@ def migrate(settings: Settings, one: Migrate) -> tuple[str | None, str]:
         StoreError: one of them cannot be opened, or keeps a tenant that belongs to another.
 
     """
-    before, after = zip(*(_one_by_one(settings, one).values()), strict=True)
+    before, after = zip(*(each(settings, one).values()), strict=True)
 
     async def opened() -> None:
         async with open_store(settings, read_only=False, **_looking()):
@@ -61,14 +61,15 @@ def diagnose(settings: Settings, one: Callable[[Settings], Diagnosis]) -> Diagno
 
     """
     by_id: dict[str, dict[str, Check]] = defaultdict(dict)
-    for name, found in _one_by_one(settings, one).items():
+    for name, found in each(settings, one).items():
         for check in found.checks:
             by_id[check.id][name] = check
     checks = tuple(_together(each) for each in by_id.values())
     return Diagnosis(checks=(*checks, _run(lambda: _at_home(settings))))
 
 
-def _one_by_one(settings: Settings, one: Callable[[Settings], T]) -> Mapping[str, T]:
+def each(settings: Settings, one: Callable[[Settings], T]) -> Mapping[str, T]:
+    """What comes of every server, by its name."""
     done: dict[str, T] = {}
     placement_of(settings)
     for name, url in sorted(servers_of(settings).items()):

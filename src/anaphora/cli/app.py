@@ -8,11 +8,14 @@ from typing import Annotated, ClassVar
 import typer
 
 import anaphora
+from anaphora.cli.agent_commands import Agents
 from anaphora.cli.fact_commands import Facts, Subjects
+from anaphora.cli.kb_commands import KnowledgeBase
 from anaphora.cli.lazy import Entry, LazyGroup
 from anaphora.cli.logs import logging_to_stderr
 from anaphora.cli.notepad_commands import Notepad
 from anaphora.cli.options import Verbose
+from anaphora.cli.retention_commands import RetentionCommands
 from anaphora.cli.topic_commands import Topics
 
 
@@ -85,6 +88,24 @@ class Root(LazyGroup):
             function="reset",
             help="Delete a session's messages and everything made of them.",
             example="anaphora reset --user alice --session 1",
+        ),
+        "erase": Entry(
+            module="erasing",
+            function="erase",
+            help="Erase a user, a session, a message, a fact or a source for good.",
+            example="anaphora erase --user alice --dry-run",
+        ),
+        "erasures": Entry(
+            module="erasing",
+            function="erasures",
+            help="Show the account of what was erased.",
+            example="anaphora erasures",
+        ),
+        "verify-erasure": Entry(
+            module="verifying",
+            function="verify",
+            help="Look for erased texts in every table, index and byte.",
+            example='anaphora verify-erasure --canary "allergic to peanuts"',
         ),
         "rebuild": Entry(
             module="managing",
@@ -203,6 +224,12 @@ class Evals(LazyGroup):
             help="Measure how well topic shifts are found, on dialogues with marked topics.",
             example="anaphora eval segmentation dialogues.json --json",
         ),
+        "compactions": Entry(
+            module="evaluating_compactions",
+            function="compactions",
+            help="Measure what each compaction costs and keeps, on the same conversations.",
+            example="anaphora eval compactions --scripted",
+        ),
         "sessions": Entry(
             module="evaluating_sessions",
             function="sessions",
@@ -287,7 +314,10 @@ _group("summaries", Summaries, "Look into summaries: versions, points, differenc
 _group("facts", Facts, "See, add, correct, share and delete what is known of users.")
 _group("subjects", Subjects, "Say whom facts are about, and with whom they are shared.")
 _group("topics", Topics, "See what sessions of the strategy `topics` are cut into.")
+_group("kb", KnowledgeBase, "Keep, find and delete documents: the knowledge base.")
 _group("notepad", Notepad, "See and rewrite what an agent noted of its sessions with a user.")
+_group("retention", RetentionCommands, "Say how long sessions are kept, and bring expired ones back.")
+_group("agents", Agents, "Talk to agents from configuration files, and check these.")
 _group("sessions", Sessions, "List sessions.")
 _group("jobs", Jobs, "Look after background work.")
 _group("models", Models, "See and fetch models.")

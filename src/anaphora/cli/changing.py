@@ -61,7 +61,7 @@ def delete(
 ) -> None:
     """Delete a message: no prompt shows it, no search finds it, and summaries are made anew without it.
 
-    What it said is kept for `history --versions` and `--as-of`; `reset` leaves nothing at all.
+    What it said is kept for `history --versions` and `--as-of`; `erase` leaves nothing at all.
     """
     settings = settings_from(db, tenant=tenant, agent=agent)
     key_of(settings, user, session)

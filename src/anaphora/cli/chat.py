@@ -12,6 +12,7 @@ import anyio
 import typer
 from rich.console import Console
 
+from anaphora.agents.opening import with_folder
 from anaphora.bootstrap.stores import shown
 from anaphora.cli.chat_commands import HELP, Commands
 from anaphora.cli.chat_input import LineSource, source_for_terminal
@@ -47,7 +48,7 @@ def chat(
     """
     if resume and session is not None:
         raise InvalidInput("--continue and --session exclude each other: name the session, or go on with the newest")
-    settings = load(db=db, agent=agent, model=model)
+    settings = with_folder(load(db=db, agent=agent, model=model))
     wanted = Wanted(user=user, session=session, resume=resume, strategy=strategy, budget=budget)
     source = source_for_terminal(HELP)
     view = ChatView(Console(highlight=False))

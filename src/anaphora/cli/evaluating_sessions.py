@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from enum import Enum
-from pathlib import Path
 from typing import Annotated, Any
 
 import anyio
@@ -16,6 +13,7 @@ from anaphora.bootstrap.providers import embedder_from
 from anaphora.cli.options import AsJson
 from anaphora.cli.output import emit, note, plural, say, table
 from anaphora.cli.running import settings_from
+from anaphora.cli.scratch import scratch
 from anaphora.errors import InvalidInput
 from anaphora.evals.sessions.run import chosen, evaluate
 from anaphora.settings import Settings
@@ -64,7 +62,7 @@ def sessions(
     if base_url is not None and model is None:
         raise InvalidInput("--base-url needs --model: the scripted model is at no URL")
     scenarios = chosen(only or ())
-    with _database(db) as place:
+    with scratch(db) as place:
         settings = _settings(settings_from(place), model, base_url, no_embedder=no_embedder)
         embedder = embedder_from(settings)
         if embedder is None and settings.embedder != "none":
@@ -98,15 +96,6 @@ def _settings(settings: Settings, model: str | None, base_url: str | None, *, no
         "rerank_model": None,
     }
     return settings.model_copy(update=changes | ({"embedder": "none"} if no_embedder else {}))
-
-
-@contextmanager
-def _database(db: str | None) -> Iterator[str]:
-    if db is not None:
-        yield db
-        return
-    with tempfile.TemporaryDirectory(prefix="anaphora-eval-") as folder:
-        yield str(Path(folder) / "eval.db")
 
 
 def _print(document: Mapping[str, Any]) -> None:

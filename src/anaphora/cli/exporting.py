@@ -21,7 +21,7 @@ from anaphora.cli.running import Access, database, run, settings_from
 from anaphora.domain import records
 from anaphora.errors import InvalidInput, NotFound
 from anaphora.ports.exchange import Scope
-from anaphora.services.export import Tally
+from anaphora.services.tally import Tally
 
 _STDOUT = Path("-")
 

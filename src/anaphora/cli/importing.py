@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -92,6 +92,8 @@ def _tell(report: ImportReport, jobs: int, *, as_json: bool) -> None:
             "sessions": report.sessions,
             "messages": report.messages,
         }
+        if report.erased:
+            counts["erased"] = report.erased
         emit(counts, as_given=True)
         return
     held = f" ({plural(report.held, 'message')} already there)" if report.held else ""
@@ -99,6 +101,9 @@ def _tell(report: ImportReport, jobs: int, *, as_json: bool) -> None:
         f"Imported {plural(report.messages, 'message')} of {plural(report.sessions, 'session')} in "
         f"{plural(report.conversations, 'conversation')}{held}."
     )
+    if report.erased:
+        entries = "entry" if report.erased == 1 else "entries"
+        say(f"{report.erased:,} erased {entries} skipped: what was erased here is not brought in again.")
     if jobs:
         say(f"{plural(jobs, 'job')} queued: `anaphora worker` works on them.")
 
@@ -123,10 +128,13 @@ class _Log:
         turns: str,
         source: str,
         idempotency_key: str | None,
+        marks: Sequence[str],
     ) -> Receipt:
-        return await self.log.service.append(
-            key, messages, turns=turns, source=source, idempotency_key=idempotency_key, strategy=self.strategy
-        )
+        how: dict[str, Any] = {"idempotency_key": idempotency_key, "marks": marks, "strategy": self.strategy}
+        return await self.log.service.append(key, messages, turns=turns, source=source, **how)
+
+    def keyed(self, key: SessionKey, source: str, digest: str) -> str:
+        return self.log.keyed(key, source, digest)
 
     async def imported(self, key: SessionKey, source: str, *, upto: int | None = None) -> Message | None:
         return await self.log.imported(key, source, upto=upto)

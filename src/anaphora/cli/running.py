@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import anyio
 
+from anaphora.agents.opening import with_folder
 from anaphora.bootstrap import Services, open_services
 from anaphora.bootstrap.stores import MEMORY, is_postgres, shown, sqlite_path
 from anaphora.domain.keys import SessionKey
@@ -33,14 +34,14 @@ class Access(Enum):
 def settings_from(
     db: str | None = None, *, tenant: str | None = None, agent: str | None = None, strategy: str | None = None
 ) -> Settings:
-    """Settings with the flags of a command above all else.
+    """Settings with the flags of a command above all else, and with the numbers of the folder's agents.
 
     Raises:
         ConfigError: a setting that cannot work.
         UnknownName: no such strategy.
 
     """
-    settings = load(db=db, tenant=tenant, agent=agent)
+    settings = with_folder(load(db=db, tenant=tenant, agent=agent))
     if strategy is not None:
         settings.strategies().get(strategy)
     return settings

@@ -127,6 +127,7 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "generation_ms": summary.generation_ms,
         "tokens": summary.tokens,
         "points": [point_json(point) for point in summary.points],
+        "structure": summary.structure.to_dict(),
     }
 
 

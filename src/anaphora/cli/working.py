@@ -11,6 +11,7 @@ import anyio
 import anyio.abc
 import typer
 
+from anaphora.agents.opening import with_folder_and_models
 from anaphora.bootstrap import Services
 from anaphora.cli.options import AsJson, Db, Timeout
 from anaphora.cli.output import emit, note, plural
@@ -47,7 +48,7 @@ def worker(
         raise InvalidInput("--once does one job, --drain all of them: give one of the two")
     if not 1 <= concurrency <= _MAX_CONCURRENCY:
         raise InvalidInput(f"--concurrency must be between 1 and {_MAX_CONCURRENCY}")
-    settings = settings_from(db)
+    settings = anyio.run(with_folder_and_models, settings_from(db))
     path = database(settings)
 
     async def work(services: Services) -> Tally:
@@ -87,7 +88,8 @@ class Crew:
         self._stopping = anyio.Event()
         owner = services.worker.owner
         self._members: Sequence[Worker] = [
-            replace(services.worker, owner=f"{owner}-{number}", on_event=self._report) for number in range(size)
+            replace(services.worker, owner=f"{owner}-{number}", on_event=self._report, on_beside=self._report_documents)
+            for number in range(size)
         ]
 
     async def work(self, *, once: bool = False, drain: bool = False, timeout: float = 0.0) -> Tally:
@@ -136,6 +138,13 @@ class Crew:
                     group.start_soon(_cancel_after, scope, GRACE)
                 scope.cancel()
                 group.cancel_scope.cancel()
+
+    def _report_documents(self, ok: bool) -> None:  # noqa: FBT001 - as the worker calls it
+        if ok:
+            self._tally.done += 1
+        else:
+            self._tally.failed += 1
+        note(f"vectors of a document: {'done' if ok else 'did not work, it is tried again later'}")
 
     def _report(self, job: Job, ok: bool) -> None:  # noqa: FBT001 - as the worker calls it
         if ok:

@@ -68,6 +68,8 @@ class Line:
     whole: bool = True
     #: of section `relevant`: what speaks for it, see `Hit.to_dict`
     scores: Mapping[str, Any] | None = None
+    #: of sections `facts` and `conversations`: the fact, or the document
+    id: UUID | None = None
 
     def to_dict(self) -> Mapping[str, Any]:
         """The entry as JSON types."""
@@ -80,6 +82,7 @@ class Line:
             "why": self.why,
             **({"session": self.message[0].session, "seq": self.message[1]} if self.message else {}),
             **({"found": dict(self.scores)} if self.scores is not None else {}),
+            **({"id": str(self.id)} if self.id is not None else {}),
         }
 
 

@@ -85,6 +85,8 @@ class Message:
     changed_at: datetime | None = None
     #: a tombstone: it keeps its number and its place, and says nothing
     deleted: bool = False
+    #: a tombstone of which nothing is kept, no earlier version either
+    erased: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,12 @@ class State:
     ended: bool = False
     #: messages that were deleted: sorted, disjoint
     deleted: tuple[SeqRange, ...] = ()
+    #: tokens of the summary and of all messages behind it: what of the history a prompt without a budget would hold
+    tokens: int = 0
+    #: tokens that were said since the reader's head was last moved
+    said: int = 0
+    #: up to where the reader had meant to go when it stopped at `covered_to`, for that was enough for one call
+    aim: int = 0
 
     def live(self, span: SeqRange) -> int:
         """How many messages of the span are still there."""
@@ -55,6 +61,10 @@ class Plan:
     keep_from: int
     #: the size that the points of the new version may have together, in tokens
     max_tokens: int
+    #: whether topics, names, decisions and questions are listed beside the points
+    structured: bool = False
+    #: whether what was read is to be kept in the knowledge base
+    archive: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final, Literal, NoReturn, TypeAlias
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
+from anaphora.domain.document_records import DocumentRecord
 from anaphora.domain.fact_records import (
     ChunkRecord,
     FactRecord,
@@ -93,6 +94,7 @@ class MessageRecord(RecordModel):
     version: int = Field(default=1, ge=1, le=MOST)
     changed_at: Time | None = Field(default=None, description="When it was last edited or deleted.")
     deleted: bool = False
+    erased: bool = Field(default=False, description="Nothing is kept of what it said: it has no earlier versions.")
 
 
 class VersionRecord(RecordModel):
@@ -129,6 +131,22 @@ class StateRecord(RecordModel):
     log_head: Count = Field(description="How many messages the session had then.")
 
 
+class NotedRecord(RecordModel):
+    """An entry of a list, and the messages that it was taken from."""
+
+    text: Text
+    range: Span
+
+
+class StructureRecord(RecordModel):
+    """What a summary lists beside its points."""
+
+    topics: list[NotedRecord] = Field(default_factory=list)
+    entities: list[NotedRecord] = Field(default_factory=list)
+    decisions: list[NotedRecord] = Field(default_factory=list)
+    open_questions: list[NotedRecord] = Field(default_factory=list)
+
+
 class SummaryRecord(RecordModel):
     """One version of a summary, with its points and every status that it ever had."""
 
@@ -147,6 +165,7 @@ class SummaryRecord(RecordModel):
     generation_ms: Count
     created_at: Time
     points: list[PointRecord] = Field(min_length=1)
+    structure: StructureRecord = Field(default_factory=StructureRecord)
     states: list[StateRecord] = Field(min_length=1)
 
 
@@ -192,6 +211,7 @@ class FooterRecord(RecordModel):
     fact_versions: Count = 0
     fact_sources: Count = 0
     pages: Count = 0
+    documents: Count = 0
     sha256: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of all lines before, each with its line feed.")
 
 
@@ -210,6 +230,7 @@ Record: TypeAlias = (
     | FactVersionRecord
     | FactSourceRecord
     | PageRecord
+    | DocumentRecord
     | FooterRecord
 )
 
@@ -229,6 +250,7 @@ KINDS: Final = (
     "fact_version",
     "fact_source",
     "page",
+    "document",
     "end",
 )
 

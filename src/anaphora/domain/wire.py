@@ -31,6 +31,8 @@ class SectionName(StrEnum):
     TOPICS = "topics"
     #: closed topics of this session, word by word
     THREADS = "threads"
+    #: archived summaries of earlier conversations
+    CONVERSATIONS = "conversations"
     #: messages that were found for the question
     RELEVANT = "relevant"
     GAP = "gap"
@@ -46,6 +48,7 @@ _OURS = frozenset(
         SectionName.FACTS,
         SectionName.TOPICS,
         SectionName.THREADS,
+        SectionName.CONVERSATIONS,
         SectionName.RELEVANT,
     }
 )

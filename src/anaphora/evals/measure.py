@@ -16,6 +16,7 @@ from anaphora.domain.jobs import JobKind
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.search import SearchResult
 from anaphora.errors import InvalidInput, ModelError
+from anaphora.evals import archived
 from anaphora.evals.baselines import Bm25
 from anaphora.evals.cases import Case, Place, Question
 from anaphora.evals.figures import BUDGETS, DEPTHS, Answered, Spent, report
@@ -31,16 +32,19 @@ _PASSAGES: Final = 2000
 Tell = Callable[[str], None]
 
 
-async def evaluate(services: Services, cases: Sequence[Case], tell: Tell) -> dict[str, Any]:
+async def evaluate(
+    services: Services, cases: Sequence[Case], tell: Tell, *, archive_only: bool = False
+) -> dict[str, Any]:
     """Import the cases and ask their questions; what is found and shown, beside BM25 alone and vectors alone.
 
     Args:
         services: over a database that remembers nothing of these users; it does afterwards.
         cases: at least one question among them.
         tell: told how far it is.
+        archive_only: archive everything then, and ask again for that alone; see `archived`.
 
     Returns:
-        The document of `figures.report`.
+        The document of `figures.report`; with `archive_only`, under that name what `archived.evaluate` returns.
 
     Raises:
         InvalidInput: the database remembers one of the users already; nothing was written.
@@ -62,7 +66,11 @@ async def evaluate(services: Services, cases: Sequence[Case], tell: Tell) -> dic
             asking = _Asking(services=services, memory=memory, case=case, words=words)
             answers += [await asking.answer(question) for question in case.questions]
         tell(f"{len(answers):,} of {total:,} questions asked")
-    return report(answers, embedded=embedded)
+    document = report(answers, embedded=embedded)
+    if archive_only:
+        document["archive_only"] = await archived.evaluate(services, cases)
+        tell("asked again of archived conversations and facts alone")
+    return document
 
 
 def shown_messages(context: Context) -> frozenset[Place]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from anaphora.memory.facts import FactsView, SubjectsView
 from anaphora.memory.jobs import JobsView
+from anaphora.memory.knowledge import KnowledgeView
 from anaphora.memory.memory import GRACE, Memory
 from anaphora.memory.notepad import NotepadView
+from anaphora.memory.retention import RetentionView
 from anaphora.memory.session import Session
 from anaphora.memory.topics import TopicsView
 
@@ -13,8 +15,10 @@ __all__ = [
     "GRACE",
     "FactsView",
     "JobsView",
+    "KnowledgeView",
     "Memory",
     "NotepadView",
+    "RetentionView",
     "Session",
     "SubjectsView",
     "TopicsView",

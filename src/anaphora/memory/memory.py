@@ -12,13 +12,17 @@ from uuid import UUID
 import anyio
 
 from anaphora.bootstrap import Overrides, Services, open_services
+from anaphora.domain.erasure import Erasure, ErasureReport
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import ReceiptState
 from anaphora.domain.search import SearchResult
 from anaphora.errors import InvalidInput
+from anaphora.memory.erasing import target_of
 from anaphora.memory.facts import FactsView, SubjectsView
 from anaphora.memory.jobs import JobsView
+from anaphora.memory.knowledge import KnowledgeView
 from anaphora.memory.notepad import NotepadView
+from anaphora.memory.retention import RetentionView
 from anaphora.memory.scope import tenant_of
 from anaphora.memory.session import Session
 from anaphora.memory.topics import TopicsView
@@ -40,6 +44,8 @@ class Memory:
         self._services = services
         self._stopping = anyio.Event()
         self._worker: asyncio.Task[None] | None = None
+        #: what it was opened with
+        self.settings = services.settings
         #: background work: list it, try failed jobs again
         self.jobs = JobsView(services)
         #: what is known of users: see, add, correct, share, delete it
@@ -48,8 +54,12 @@ class Memory:
         self.subjects = SubjectsView(services)
         #: what sessions of the strategy `topics` are cut into
         self.topics = TopicsView(services)
+        #: documents beside the log: add, find, change, take out
+        self.knowledge = KnowledgeView(services)
         #: what agents note of their sessions with users: see, rewrite, go back
         self.notepad = NotepadView(services)
+        #: how long sessions are kept that nobody uses
+        self.retention = RetentionView(services)
 
     @classmethod
     @asynccontextmanager
@@ -277,6 +287,58 @@ class Memory:
         """
         async with source_of(source) as found:
             return await self._services.restore.restore(found, tenant=tenant_of(self._services, tenant), user=user)
+
+    async def erase(
+        self,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        message: int | UUID | str | None = None,
+        fact: UUID | str | None = None,
+        source: str | None = None,
+        dry_run: bool = False,
+        asked_by: str = "library",
+        tenant: str | None = None,
+    ) -> ErasureReport:
+        """Erase for good: rows, everything made of them, index entries, vectors, what waits to be done, and the file.
+
+        What depends on the erased part alone goes with it; what does not is kept or made anew without it. A tombstone
+        of keyed hashes keeps it from being imported, restored or learned again.
+
+        Args:
+            user: alone: everything of this user, with every agent.
+            agent: of the session; None = the configured default.
+            session: with `user`: this session.
+            message: with `user` and `session` its number there, or its id; with `user`, only theirs.
+            fact: a fact by its id; with `user`, only theirs.
+            source: what came from there: as messages name it ("import:openai"), or "agent:NAME"; with `user`, theirs.
+            dry_run: change nothing, only say what would go.
+            asked_by: who wanted it, for the account that is kept (`erasures`).
+            tenant: None = the configured default.
+
+        Raises:
+            InvalidInput: nothing, or more than one thing is named.
+            NotFound: there is no such session, message or fact.
+            StoreError: the database failed: erase again, or let a worker run, and it goes on there.
+
+        """
+        target = target_of(
+            user=user,
+            agent=self._services.settings.agent if agent is None else agent,
+            session=session,
+            message=message,
+            fact=fact,
+            source=source,
+        )
+        whose = tenant_of(self._services, tenant)
+        if dry_run:
+            return await self._services.erase.plan(whose, target)
+        return await self._services.erase.erase(whose, target, asked_by=asked_by)
+
+    async def erasures(self, *, limit: int = 50, tenant: str | None = None) -> Sequence[Erasure]:
+        """The account of erasures, newest first: who asked, when, and how much went; of what, only a keyed hash."""
+        return await self._services.erase.list(tenant_of(self._services, tenant), limit=limit)
 
     async def stats(self, *, user: str | None = None, tenant: str | None = None) -> Mapping[str, Any]:
         """How many summaries were made, by which method, and how long they took."""

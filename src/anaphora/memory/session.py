@@ -18,9 +18,11 @@ from anaphora.domain.search import Hit
 from anaphora.domain.summaries import Summary
 from anaphora.domain.topics import Segment
 from anaphora.errors import InvalidInput, NotFound
+from anaphora.ports.tools import Toolbox
 from anaphora.rules.admission import new_message
 from anaphora.services.chat import Answer, Turn
 from anaphora.services.editing import Change
+from anaphora.services.overview import Listing
 
 
 class Session:
@@ -40,7 +42,7 @@ class Session:
         self.key = key
         self._subject = subject
         self._instructions = instructions or (agent.instructions if agent else None) or services.settings.instructions
-        self._strategy = strategy or (agent.strategy if agent else None)
+        self._strategy = services.strategies.own(strategy or (agent.strategy if agent else None), key.agent)
         self._budget = agent.context_budget if agent else None
         # no lock, which only its own task may open: a stream that is walked away from is closed by another
         self._talking = anyio.Semaphore(1, max_value=1)
@@ -190,13 +192,16 @@ class Session:
             as_of=as_of,
         )
 
-    async def send(self, content: str | None, *, budget: int | None = None, key: str | None = None) -> Answer:
+    async def send(
+        self, content: str | None, *, budget: int | None = None, key: str | None = None, tools: Toolbox | None = None
+    ) -> Answer:
         """The whole turn: store the message, ask the chat model, store its answer.
 
         Args:
             content: the user's message; None = answer the last one again.
             budget: tokens of the prompt.
             key: makes a retry harmless: the message is not stored twice.
+            tools: what the model may call before it answers; the calls and what comes of them are stored, too.
 
         Raises:
             ConfigError: no chat model is configured; nothing was stored.
@@ -204,17 +209,24 @@ class Session:
 
         """
         async with self._talking:
-            return await self._services.chat.send(self.key, content, **self._how(budget, key))
+            return await self._services.chat.send(self.key, content, tools=tools, **self._how(budget, key))
 
     async def stream(
-        self, content: str | None, *, budget: int | None = None, key: str | None = None, turn: Turn | None = None
+        self,
+        content: str | None,
+        *,
+        budget: int | None = None,
+        key: str | None = None,
+        turn: Turn | None = None,
+        tools: Toolbox | None = None,
     ) -> AsyncGenerator[str]:
         """As `send`, in pieces. An answer that is interrupted is stored as far as it came, marked as such.
 
-        `turn` is filled with the prompt that is sent and the receipt of the stored answer.
+        `turn` is filled with the prompt that is sent, the text and the receipt of the stored answer. What a model says
+        before it calls one of the `tools` is yielded too; it is no part of that text.
         """
         async with self._talking:
-            pieces = self._services.chat.stream(self.key, content, turn=turn, **self._how(budget, key))
+            pieces = self._services.chat.stream(self.key, content, turn=turn, tools=tools, **self._how(budget, key))
             async with aclosing(pieces):
                 async for piece in pieces:
                     yield piece
@@ -224,13 +236,22 @@ class Session:
         return await self._services.chat.recall(self.key, content, limit=limit)
 
     async def summaries(
-        self, *, limit: int = 20, before: int | None = None, as_of: AsOf | None = None
+        self,
+        *,
+        limit: int = 20,
+        before: int | None = None,
+        as_of: AsOf | None = None,
+        topic: str | None = None,
+        entity: str | None = None,
     ) -> Sequence[Summary]:
         """Versions of the summary, newest first; with `before`, those with a smaller version number.
 
+        With `topic` or `entity`, of these only those that list it (`Summary.structure`, strategy `token_budget`).
         With `as_of`, those that there were at that moment, with the status that they had (see `context`).
         """
-        return await self._services.sessions.summaries(self.key, limit=limit, before=before, as_of=as_of)
+        found = await self._services.sessions.summaries(self.key, limit=limit, before=before, as_of=as_of)
+        wanted = Listing(topic=topic, entity=entity)
+        return [summary for summary in found if wanted.has(summary)]
 
     async def topics(self, *, limit: int = 50) -> Sequence[Segment]:
         """The topics of a session of the strategy `topics`, newest first, the open one too."""

@@ -6,9 +6,10 @@ server speaks and which leaves nothing stored at the provider; `openai-responses
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from functools import partial
 from typing import Any, Self
 
@@ -28,6 +29,7 @@ from pydantic_ai.messages import (
     TextPart,
     TextPartDelta,
     ToolCallPart,
+    ToolCallPartDelta,
     ToolReturnPart,
     UserPromptPart,
 )
@@ -36,6 +38,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
 
 from anaphora.domain.wire import PromptMessage, to_openai
 from anaphora.errors import ModelOutputInvalid
@@ -43,6 +46,7 @@ from anaphora.models.prompted import json_text, with_schema
 from anaphora.models.provider_errors import ProviderErrors
 from anaphora.models.providers import named, provider_of, split_name
 from anaphora.ports.models import Completion
+from anaphora.ports.tools import Tool, ToolCall
 
 EXAMPLE = "openai:gpt-4.1-mini"
 DEFAULT_TIMEOUT = 60.0
@@ -146,13 +150,56 @@ class PydanticAIChat:
             ModelError: as `complete` does, before the first piece or between two.
 
         """
-        settings = self._settings(max_tokens=max_tokens, temperature=temperature, terse=False)
+        asked = self._settings(max_tokens=max_tokens, temperature=temperature, terse=False)
+        async with aclosing(self._pieces(messages, asked, ModelRequestParameters(), max_tokens)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, str):
+                    yield piece
+
+    async def stream_with_tools(
+        self,
+        messages: Sequence[PromptMessage],
+        *,
+        tools: Sequence[Tool],
+        may_call: bool,
+        max_tokens: int,
+        temperature: float,
+    ) -> AsyncGenerator[str | ToolCall]:
+        """The answer in pieces, then the tools that it calls; closing the generator closes the connection.
+
+        Raises:
+            ModelError: as `complete` does, before the first piece or between two.
+
+        """
+        asked = self._settings(max_tokens=max_tokens, temperature=temperature, terse=False)
+        if not may_call:
+            asked["tool_choice"] = "none"
+        offered = [
+            ToolDefinition(
+                name=tool.name, description=tool.description, parameters_json_schema=dict(tool.parameters), strict=False
+            )
+            for tool in tools
+        ]
+        wanted = ModelRequestParameters(function_tools=offered)
+        async with aclosing(self._pieces(messages, asked, wanted, max_tokens)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def _pieces(
+        self,
+        messages: Sequence[PromptMessage],
+        settings: ModelSettings,
+        wanted: ModelRequestParameters,
+        max_tokens: int,
+    ) -> AsyncGenerator[str | ToolCall]:
+        """Text as it comes, then the calls of tools that were offered."""
         room = max_tokens * LONGEST_TOKEN
-        start = room
+        said = False
         async with AsyncExitStack() as stack:
             with self._errors.translated(), anyio.fail_after(self._timeout):
+                prompt = _to_messages(to_openai(messages))
                 response = await stack.enter_async_context(
-                    model_request_stream(self._model, _to_messages(to_openai(messages)), model_settings=settings)
+                    model_request_stream(self._model, prompt, model_settings=settings, model_request_parameters=wanted)
                 )
             events = aiter(response)
             while True:
@@ -161,13 +208,18 @@ class PydanticAIChat:
                 if event is None:
                     break
                 piece = _unicode(_piece_of(event))
-                room -= len(piece)
+                room -= len(piece) or _called_with(event)
                 if room < 0:
                     raise ModelOutputInvalid("too_long", f"more than max_tokens={max_tokens}")
                 if piece:
+                    said = True
                     yield piece
-            if response.finish_reason == "content_filter" or room == start:
-                _text_of(response.get(), json=False, max_tokens=max_tokens)
+            whole = response.get()
+            calls = _calls_of(whole) if wanted.function_tools and settings.get("tool_choice") != "none" else ()
+            if response.finish_reason == "content_filter" or not (said or calls):
+                _text_of(whole, json=False, max_tokens=max_tokens)
+            for call in calls:
+                yield call
 
     async def aclose(self) -> None:
         """Close idle connections. The model is not used after this."""
@@ -261,6 +313,30 @@ def _text_of(response: ModelResponse, *, json: bool, max_tokens: int) -> str:
         called = any(isinstance(part, ToolCallPart) for part in response.parts)
         raise ModelOutputInvalid("empty", "it called a tool that it was not offered" if called else "")
     return json_text(text) if json else text
+
+
+def _calls_of(response: ModelResponse) -> tuple[ToolCall, ...]:
+    """What an answer calls; that it was offered is for the toolbox to see."""
+    return tuple(
+        ToolCall(id=_unicode(part.tool_call_id), name=_unicode(part.tool_name), arguments=_unicode(_arguments_of(part)))
+        for part in response.parts
+        if isinstance(part, ToolCallPart)
+    )
+
+
+def _arguments_of(part: ToolCallPart) -> str:
+    return part.args if isinstance(part.args, str) else json.dumps(part.args or {}, ensure_ascii=False)
+
+
+def _called_with(event: ModelResponseStreamEvent) -> int:
+    """How long what the event adds to a call is."""
+    match event:
+        case PartStartEvent(part=ToolCallPart() as part):
+            return len(part.tool_name) + len(_arguments_of(part))
+        case PartDeltaEvent(delta=ToolCallPartDelta(args_delta=str(more))):
+            return len(more)
+        case _:
+            return 0
 
 
 def _piece_of(event: ModelResponseStreamEvent) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from anaphora.domain.document_records import DocumentRecord
 from anaphora.domain.fact_records import (
     ChunkRecord,
     FactRecord,
@@ -59,6 +60,7 @@ class Stamp:
     id: UUID
     version: int
     changed_at: datetime | None
+    erased: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +87,15 @@ class KeptPage:
 
     session_id: UUID | None
     page: PageRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptDocumentRecord:
+    """A document, with the session that it was made of, if any, and that one's epoch."""
+
+    session_id: UUID | None
+    epoch: int
+    document: DocumentRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +194,22 @@ class DumpPages(Protocol):
         ...
 
 
-class Dump(DumpFacts, DumpPages, Protocol):
+class DumpDocuments(Protocol):
+    """Documents, out of the store. Back in they go through `ports.documents.Documents`."""
+
+    def document_ids(self, scope: Scope, *, after: UUID | None, limit: int) -> Sequence[UUID]:
+        """Documents by id, behind `after`: a user's are those in the namespaces of the user.
+
+        If the scope names sessions: those that were made of messages of these.
+        """
+        ...
+
+    def document(self, tenant: str, document_id: UUID) -> KeptDocumentRecord | None:
+        """A document with the session that it was made of, if any; None if it is not there."""
+        ...
+
+
+class Dump(DumpFacts, DumpPages, DumpDocuments, Protocol):
     """Out of the store. What is lazy must be used up inside its transaction."""
 
     def keys(self, scope: Scope, *, after: SessionKey | None, limit: int) -> Sequence[SessionKey]:

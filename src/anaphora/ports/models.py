@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message
+from anaphora.domain.structures import Structure
 from anaphora.domain.summaries import Method, Point
 from anaphora.domain.vectors import Scale
 from anaphora.domain.wire import PromptMessage
@@ -160,6 +161,8 @@ class SummaryRequest:
     merged_tokens: int = 0
     #: the newest of the messages are to be read for facts in the same call
     extraction: ExtractionRequest | None = None
+    #: what is listed already, if topics, names, decisions and questions are to be listed; None: they are not
+    structure: Structure | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +182,10 @@ class SummaryDraft:
     echoes: tuple[str, ...] = ()
     #: what was read for facts, if that was asked for and came
     extraction: ExtractionDraft | None = None
+    #: entries for the lists of `Structure` by their names, each with the number of a message; not checked yet
+    lists: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
+    #: which of the open questions were answered, by their places
+    answered: tuple[int, ...] = ()
 
 
 class Summariser(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -35,6 +35,10 @@ class SessionRow:
     created_at: datetime
     updated_at: datetime
     ended_at: datetime | None
+    #: after how many silent days it expires, if not after those of its agent
+    keep_days: float | None = None
+    #: since when it is out of sight; None: it is not
+    expired_at: datetime | None = None
 
     def state(self, covered_to: int) -> State:
         """The session as a reader whose head stands at `covered_to` sees it."""
@@ -47,13 +51,29 @@ class SessionRow:
             deleted=self.deleted,
         )
 
+    def state_at(self, head: Head) -> State:
+        """The same, with what the head knows of tokens."""
+        return replace(
+            self.state(head.position),
+            tokens=self.tokens - head.tokens + head.summary_tokens,
+            said=self.tokens - head.seen,
+            aim=head.aim,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """How far one reader of a session is."""
+    """How far one reader of a session is. Two that stand in the same place are equal."""
 
     position: int = 0
     summary_id: UUID | None = None
+    #: up to where it had meant to go when it was moved here
+    aim: int = field(default=0, compare=False)
+    #: tokens of the messages before it, and of its version: kept by the store, for readers that make versions
+    tokens: int = field(default=0, compare=False)
+    summary_tokens: int = field(default=0, compare=False)
+    #: tokens of the whole session when it was moved here
+    seen: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +97,10 @@ class Append:
     strategy: str | None
     subject: str | None
     now: datetime
+    #: the tenant's erasure epoch when what is appended was made, of what was there then; None: it is new
+    erasures: int | None = None
+    #: by which the messages would be known again if they had been erased
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

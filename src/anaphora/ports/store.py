@@ -14,9 +14,12 @@ from anaphora.domain.messages import Message, Receipt
 from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Summary
+from anaphora.ports.documents import Documents
+from anaphora.ports.erasures import Erasures, Purging
 from anaphora.ports.facts import Chunks, Facts, Subjects
 from anaphora.ports.jobs import Jobs
 from anaphora.ports.notepads import Notepads
+from anaphora.ports.retention import Expiry
 from anaphora.ports.rows import Append, Head, SessionRow, StoredReceipt
 from anaphora.ports.search import Embedding, Lookup, VectorIndex, WordIndex
 from anaphora.ports.topics import Topics
@@ -48,7 +51,7 @@ class Schedule(Protocol):
         ...
 
 
-class Sessions(Protocol):
+class Sessions(Expiry, Protocol):
     """Sessions of one tenant at a time; every method takes the whole key or the tenant."""
 
     def find(self, key: SessionKey) -> SessionRow | None:
@@ -132,8 +135,13 @@ class Summaries(Protocol):
         """How far the reader is; the start if it never ran."""
         ...
 
-    def move_head(self, row: SessionRow, reader: str, *, old: Head, new: Head, now: datetime) -> bool:
-        """Compare and swap, noted for `History`: False, and nothing changed, if the head is not `old` any more."""
+    def move_head(
+        self, row: SessionRow, reader: str, *, old: Head, new: Head, now: datetime, counts: bool = False
+    ) -> bool:
+        """Compare and swap, noted for `History`: False, and nothing changed, if the head is not `old` any more.
+
+        With `counts`, the head knows its tokens from then on; they follow every edit (`Head.tokens`).
+        """
         ...
 
     def drop_head(self, tenant: str, session_id: UUID, reader: str) -> None:
@@ -300,6 +308,21 @@ class Unit(Protocol):
         """What agents make of their sessions with users."""
         ...
 
+    @property
+    def documents(self) -> Documents:
+        """What is kept beside the log."""
+        ...
+
+    @property
+    def erasures(self) -> Erasures:
+        """What was erased, and is not to come back."""
+        ...
+
+    @property
+    def purging(self) -> Purging:
+        """How it is taken out."""
+        ...
+
 
 class Store(Protocol):
     """A database. `work` runs with a sync unit, and must not block on anything else.
@@ -332,12 +355,28 @@ class Store(Protocol):
         """
         ...
 
+    async def due_documents(
+        self, *, now: datetime | None, lease_seconds: float, limit: int
+    ) -> Sequence[tuple[str, UUID]]:
+        """Tenant and id of documents of all tenants that wait for vectors and could be taken on at `now`.
+
+        Those that wait longest first, fair between tenants. None: by the clock of `Unit.now`.
+        """
+        ...
+
     async def due_count(self, *, now: datetime | None, with_model: bool, with_embedder: bool = True) -> int:
-        """Live jobs of all tenants that a worker could take at `now` (None: at any time), running ones included."""
+        """Live jobs of all tenants that a worker could take at `now` (None: at any time), running ones included.
+
+        A document that waits for vectors counts as one, where there is an embedder.
+        """
         ...
 
     async def tenants(self, *, after: str, limit: int) -> Sequence[str]:
         """Who keeps anything here: names behind `after`, by code points, the first `limit`. For upkeep only."""
+        ...
+
+    async def unfinished(self, *, limit: int) -> Sequence[str]:
+        """The tenants of which something is still to be erased, or may expire in its own time."""
         ...
 
     async def wait_for_work(self, timeout: float) -> None:

@@ -30,7 +30,14 @@ MIN_BESIDE_INSTRUCTIONS = 64
 _FOUND_SHARE = 4
 #: blocks whose entries have lines of their own
 _TOLD_APART = frozenset(
-    {SectionName.NOTEPAD, SectionName.FACTS, SectionName.TOPICS, SectionName.THREADS, SectionName.RELEVANT}
+    {
+        SectionName.NOTEPAD,
+        SectionName.FACTS,
+        SectionName.TOPICS,
+        SectionName.THREADS,
+        SectionName.CONVERSATIONS,
+        SectionName.RELEVANT,
+    }
 )
 
 

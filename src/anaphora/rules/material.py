@@ -10,7 +10,8 @@ from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message
 from anaphora.domain.notepad import Page
 from anaphora.domain.plans import Selection
-from anaphora.domain.search import Hit
+from anaphora.domain.search import DocumentHit, Hit
+from anaphora.rules.conversations import Wanted
 from anaphora.rules.facts.shown import Known
 from anaphora.rules.relevant import Thresholds
 from anaphora.rules.topics.shown import Past, Thread
@@ -49,6 +50,10 @@ class Material:
     past: tuple[Past, ...] = ()
     threads: tuple[Thread, ...] = ()
     topics_mark: str = ""
+    #: chunks of archived conversations, best first, how much of them is wanted, and their delimiter
+    told: tuple[DocumentHit, ...] = ()
+    told_wanted: Wanted = field(default_factory=Wanted)
+    told_mark: str = ""
     #: what the notepad says, its delimiter, and how much of it there may be
     page: Page | None = None
     page_mark: str = ""

@@ -15,20 +15,22 @@ from anaphora.domain.messages import Message
 from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.notepad import Page
 from anaphora.domain.plans import Selection, Snapshot, State
-from anaphora.domain.search import Hit
+from anaphora.domain.search import DocumentHit, Hit
 from anaphora.domain.summaries import Method, Summary, SummaryStatus
 from anaphora.domain.topics import Topic
 from anaphora.ports.models import TokenCounter
 from anaphora.ports.rows import Head, SessionRow
 from anaphora.ports.store import Store, Unit
 from anaphora.rules.assembly import assemble, fixed_tokens
+from anaphora.rules.conversations import Wanted
 from anaphora.rules.facts.shown import Known
 from anaphora.rules.material import Material
 from anaphora.rules.memory_block import delimiter, mark
 from anaphora.rules.notepad import page_mark
 from anaphora.rules.relevant import Thresholds
 from anaphora.rules.topics.shown import Past, Thread
-from anaphora.services.knowledge import Knowledge
+from anaphora.services.conversations import Conversations
+from anaphora.services.known import Knowledge
 from anaphora.services.retrieve import MAX_LIMIT, MAX_QUERY_CHARS, Asked, Retrieve, Whose
 from anaphora.services.settings import Notes, Strategies, live_reader
 from anaphora.services.topical import Here, Topical
@@ -67,6 +69,8 @@ class _Found:
     session_id: UUID | None = None
     #: best first; more than have room where somebody puts them into a better order
     hits: tuple[Hit, ...] = ()
+    #: chunks of archived conversations
+    told: tuple[DocumentHit, ...] = ()
     known: tuple[Known, ...] = ()
     #: the newest closed topics of the session; those that have to do with the question; and those of other sessions
     closed: tuple[Topic, ...] = ()
@@ -100,6 +104,7 @@ class Contexts:
     recall: Recall = field(default_factory=Recall)
     knowledge: Knowledge = field(default_factory=Knowledge)
     topical: Topical = field(default_factory=Topical)
+    conversations: Conversations = field(default_factory=Conversations)
     notes: Notes = field(default_factory=Notes)
 
     async def build(
@@ -148,6 +153,7 @@ class Contexts:
         return work()
 
     def _material(self, wanted: _Wanted, found: _Found, query: str | None, instructions: str | None) -> Material:
+        earlier = self._earlier(wanted)
         return Material(
             instructions=instructions,
             query=query,
@@ -167,7 +173,10 @@ class Contexts:
             session_id=found.session_id,
             hits_mark=mark(self.secret, b"relevant", *(hit.message.id.bytes for hit in found.hits)),
             hits_tokens=self.recall.tokens,
-            thresholds=self.recall.thresholds,
+            thresholds=self._thresholds(earlier),
+            told=found.told,
+            told_wanted=earlier,
+            told_mark=mark(self.secret, b"told", *(hit.chunk.text.encode() for hit in found.told)),
             known=found.known,
             user=wanted.key.user,
             facts_mark=mark(self.secret, b"facts", *(entry.fact.id.bytes for entry in found.known)),
@@ -179,6 +188,15 @@ class Contexts:
             page_mark=page_mark(self.secret, found.page),
             page_tokens=self.notes.tokens,
         )
+
+    def _earlier(self, wanted: _Wanted) -> Wanted:
+        """How much of earlier conversations is wanted."""
+        return self.conversations.wanted_for(wanted.asked.text) if wanted.asked else self.conversations.wanted
+
+    def _thresholds(self, earlier: Wanted) -> Thresholds:
+        """How relevant messages must be: those of other sessions half as much where the question asks for them."""
+        own = self.recall.thresholds
+        return replace(own, elsewhere=own.elsewhere / 2) if earlier.phrase else own
 
     async def _asked(self, query: str | None, as_of: AsOf | None) -> Asked | None:
         """What to look for; a context of the past is made of what was there, and a search looks at now."""
@@ -197,16 +215,34 @@ class Contexts:
         """More hits than have room, few as they are."""
         return max(8, min(MAX_LIMIT, min(wanted.room, self.recall.tokens) // _LEAST_TOKENS))
 
+    def _look(self, unit: Unit, key: SessionKey, row: SessionRow | None, asked: Asked, limit: int) -> tuple[Hit, ...]:
+        """Messages that answer the question: of this session, and of those others that the agent may read."""
+        reach = self.conversations.of(key.agent)
+        if not reach.sessions and row is None:
+            return ()
+        whose = Whose(
+            tenant=key.tenant,
+            user=key.user,
+            agent=self.conversations.scope(key.agent) if reach.sessions else key.agent,
+            session_id=None if reach.sessions or row is None else row.id,
+        )
+        return tuple(self.conversations.readable(key, self.retrieve.look(unit, asked, whose, limit).hits))
+
+    def _answers(
+        self, unit: Unit, wanted: _Wanted, row: SessionRow | None
+    ) -> tuple[tuple[Hit, ...], tuple[Hit, ...], tuple[DocumentHit, ...]]:
+        """What answers the question: all hits, those that are likely to fit, and archived sessions."""
+        if wanted.asked is None:
+            return (), (), ()
+        fitting = self._hits(wanted)
+        hits = self._look(unit, wanted.key, row, wanted.asked, max(fitting, self.retrieve.reranking.looks_at))
+        told = self.conversations.find(unit, wanted.key, wanted.asked, self._earlier(wanted))
+        return hits, hits[:fitting], told
+
     def _find(self, unit: Unit, wanted: _Wanted) -> _Found:
         key, asked, as_of, room = wanted.key, wanted.asked, wanted.as_of, wanted.room
-        hits: tuple[Hit, ...] = ()
-        likely: tuple[Hit, ...] = ()
-        if asked is not None:
-            whose = Whose(tenant=key.tenant, user=key.user, agent=key.agent)
-            fitting = self._hits(wanted)
-            hits = self.retrieve.look(unit, asked, whose, max(fitting, self.retrieve.reranking.looks_at)).hits
-            likely = hits[:fitting]
         row = unit.sessions.find(key)
+        hits, likely, told = self._answers(unit, wanted, row)
         known: tuple[Known, ...] = ()
         if as_of is None:
             known = self.knowledge.find(unit, key, row.subject if row else wanted.subject, asked, likely)
@@ -231,6 +267,7 @@ class Contexts:
                 selection=selection,
                 messages=(),
                 hits=hits,
+                told=told,
                 known=known,
                 past=past,
                 page=page,
@@ -250,6 +287,7 @@ class Contexts:
             deleted=view.row.deleted,
             session_id=row.id,
             hits=hits,
+            told=told,
             known=known,
             closed=closed,
             threads=threads,

@@ -79,7 +79,7 @@ class Editing:
     async def delete(self, key: SessionKey, seq: int) -> bool:
         """Put a tombstone in the place of a message: no prompt shows it, no search finds it; its number stays.
 
-        What it said is kept for `history` and `as_of`; to leave no byte of it, reset the session.
+        What it said is kept for `history` and `as_of`; to leave no byte of it, erase it.
 
         Returns:
             False if it was deleted already.

@@ -20,6 +20,7 @@ from anaphora.ports.models import Embedder
 from anaphora.ports.rows import PassageVector, SessionRow
 from anaphora.ports.store import Store, Unit
 from anaphora.rules.passages import passages
+from anaphora.services.fencing import still_ours
 from anaphora.services.meanings import Meanings
 from anaphora.services.planning import Planning
 from anaphora.services.retrieve import space_of
@@ -74,6 +75,7 @@ class Embed:
         self.failpoint("embed.assigned")
         if assignment is None:
             return
+        await still_ours(self.store, fence)
         made = _Made(
             passages=await self._vectors(assignment.messages),
             topics=[one for topic in assignment.topics for one in (await self.meanings.of_topic(topic))[1]],

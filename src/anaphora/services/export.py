@@ -46,7 +46,9 @@ from anaphora.ports.exchange import Kept, KeptPage, KeptSource, Scope
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Store, Unit
 from anaphora.rules.notepad import made_of
+from anaphora.services.exporting_documents import document_records, user_of
 from anaphora.services.settings import NOTEPAD_READER
+from anaphora.services.tally import Tally
 
 #: bytes after which a batch of sessions ends, and of which no more are kept in memory
 _BATCH_BYTES = 4 << 20
@@ -61,26 +63,6 @@ _READ_BYTES = 1 << 18
 
 #: session, position and time of a move of the reader that reflects
 _Noted: TypeAlias = tuple[UUID, int, datetime]
-
-
-@dataclass(slots=True)
-class Tally:
-    """What an export holds so far."""
-
-    users: int = 0
-    sessions: int = 0
-    messages: int = 0
-    versions: int = 0
-    summaries: int = 0
-    moves: int = 0
-    receipts: int = 0
-    chunks: int = 0
-    topics: int = 0
-    subjects: int = 0
-    facts: int = 0
-    fact_versions: int = 0
-    fact_sources: int = 0
-    pages: int = 0
 
 
 @dataclass(slots=True)
@@ -133,13 +115,15 @@ class Export:
                 or any(True for _ in unit.exchange.facts(scope, after=None, limit=1))
                 or bool(unit.exchange.subjects(scope, after=None, limit=1))
                 or bool(unit.exchange.notepads(scope, after=None, limit=1))
+                or bool(unit.exchange.document_ids(scope, after=None, limit=1))
             )
 
         return await self.store.read(scope.tenant, find)
 
     async def lines(self, scope: Scope, *, tally: Tally | None = None) -> AsyncGenerator[str]:
-        """The lines of an export, each with its line feed: header, sessions, receipts, subjects, facts, pages, footer.
+        """The lines of an export, each with its line feed.
 
+        A header, sessions, receipts, subjects, facts, pages, documents, and a footer.
         The same data gives the same lines. What is appended meanwhile, or made, may be in it or not.
 
         Args:
@@ -183,6 +167,12 @@ class Export:
         async with aclosing(self._notepads(scope, progress)) as lines:
             async for line in lines:
                 yield line
+        async with aclosing(document_records(self.store, scope, progress.logs)) as documents:
+            async for document in documents:
+                progress.tally.documents += 1
+                progress.users |= {user for user in (user_of(document),) if user is not None}
+                yield line_of(document)
+        progress.tally.users = len(progress.users)
 
     async def _notepads(self, scope: Scope, progress: _Progress) -> AsyncGenerator[str]:
         """The pages of all notepads; each notepad is read in one snapshot, whole."""
@@ -195,7 +185,6 @@ class Export:
                     progress.tally.pages += 1
                     yield line_of(page)
             last = named[-1]
-        progress.tally.users = len(progress.users)
 
     async def _batches(self, scope: Scope, progress: _Progress, write: _Writing) -> AsyncGenerator[str]:
         """The lines of all batches; no transaction is open while they are taken."""

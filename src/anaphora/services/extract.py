@@ -31,6 +31,7 @@ from anaphora.rules.batching import BatchLimits, batch_stop
 from anaphora.rules.language.words import terms
 from anaphora.rules.text import truncate
 from anaphora.rules.validity import checked_text
+from anaphora.services.fencing import still_ours
 from anaphora.services.learning import Judged, Learned, Learning, Origin, judged
 from anaphora.services.planning import Planning
 from anaphora.services.settings import Work, live_reader
@@ -106,6 +107,7 @@ class Extract:
         self.failpoint("extract.assigned")
         if assignment is None:
             return
+        await still_ours(self.store, fence)
         result, reason = await self._read(job, assignment.reading)
         self.failpoint("extract.after_model")
         learned = await self.store.write(

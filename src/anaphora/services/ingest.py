@@ -49,6 +49,8 @@ class Ingest:
         idempotency_key: str | None = None,
         strategy: str | None = None,
         subject: str | None = None,
+        erasures: int | None = None,
+        marks: Sequence[str] = (),
     ) -> Receipt:
         """Append in order; when this returns, the messages are on disk and due work is planned.
 
@@ -60,19 +62,17 @@ class Ingest:
             idempotency_key: the same key with the same body returns the same receipt and writes nothing.
             strategy: the compaction of a new session; None = the configured default.
             subject: whom a new session is about.
+            erasures: the erasure epoch when this was made of what was there; None: it is new.
+            marks: by which the messages would be known again if they had been erased.
 
         Raises:
+            Erased: the messages were erased, or something that they were made of.
             InvalidInput: a message cannot be stored.
             KeyReused: the key came with another body before.
             StoreError: nothing was written.
 
         """
-        if not 1 <= len(messages) <= MAX_BATCH:
-            raise InvalidInput(f"an append takes 1 to {MAX_BATCH} messages, not {len(messages)}")
-        for message in messages:
-            check_size(message, self.max_message_bytes)
-        if idempotency_key is not None:
-            checked_id(idempotency_key, "key")
+        self._check(messages, idempotency_key)
         now = self.clock.now()
         receipt = await self.store.append(
             Append(
@@ -90,10 +90,24 @@ class Ingest:
                 strategy=strategy,
                 subject=subject,
                 now=now,
+                erasures=erasures,
+                marks=tuple(marks),
             )
         )
         self.failpoint("ingest.appended")
         return receipt
+
+    def _check(self, messages: Sequence[NewMessage], idempotency_key: str | None) -> None:
+        if not 1 <= len(messages) <= MAX_BATCH:
+            raise InvalidInput(f"an append takes 1 to {MAX_BATCH} messages, not {len(messages)}")
+        for message in messages:
+            check_size(message, self.max_message_bytes)
+        if idempotency_key is not None:
+            checked_id(idempotency_key, "key")
+
+    async def erasures(self, tenant: str) -> int:
+        """The tenant's erasure epoch: what was read before it was raised may be gone."""
+        return await self.store.read(tenant, lambda unit: unit.erasures.epoch(tenant))
 
     async def head(self, key: SessionKey) -> int:
         """How many messages the session holds."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -50,6 +50,32 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """Which versions are meant, by what they list beside their points; None: any."""
+
+    topic: str | None = None
+    entity: str | None = None
+
+    def __bool__(self) -> bool:
+        """Whether any version is left out."""
+        return self.topic is not None or self.entity is not None
+
+    def has(self, summary: Summary) -> bool:
+        """Whether the version is meant."""
+        wanted = {"topics": self.topic, "entities": self.entity}
+        return all(text is None or summary.structure.names(name, text) for name, text in wanted.items())
+
+
+#: no version is left out
+EVERY = Listing()
+
+
+def listed(entries: Iterable[Entry], listing: Listing) -> list[Entry]:
+    """The entries that are meant: with a listing, versions alone."""
+    return [entry for entry in entries if not listing or (entry.summary is not None and listing.has(entry.summary))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
     """Lists summaries as operators look at them."""
 
@@ -58,10 +84,13 @@ class Overview:
     #: without one, what waits for a model is not in work
     with_model: bool
 
-    async def of_session(self, key: SessionKey, *, limit: int = 20, as_of: AsOf | None = None) -> Sequence[Entry]:
+    async def of_session(
+        self, key: SessionKey, *, limit: int = 20, as_of: AsOf | None = None, listing: Listing = EVERY
+    ) -> Sequence[Entry]:
         """Every version of one session, newest first, after the work on the next one.
 
-        With `as_of`, the versions that there were then; what work was under way is not kept.
+        With a `listing`, of the newest `limit` versions only those that are meant, and no work. With `as_of`, the
+        versions that there were then; what work was under way is not kept.
 
         Raises:
             NotFound: no such session.
@@ -76,13 +105,20 @@ class Overview:
                 raise NotFound(f"there is no session {key.session!r} of user {key.user!r} with agent {key.agent!r}")
             moment = None if as_of is None else unit.history.moment(row, as_of)
             if moment is None:
-                return list(self._entries(unit, row, versions=limit))
-            return list(self._entries_then(unit, row, moment, versions=limit))
+                return listed(self._entries(unit, row, versions=limit), listing)
+            return listed(self._entries_then(unit, row, moment, versions=limit), listing)
 
         return await self.store.read(key.tenant, look)
 
     async def of_sessions(
-        self, tenant: str, *, user: str | None = None, agent: str | None = None, chain: bool = False, limit: int = 20
+        self,
+        tenant: str,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        chain: bool = False,
+        limit: int = 20,
+        listing: Listing = EVERY,
     ) -> Sequence[Entry]:
         """The newest version (with `chain`, all) of the sessions that were last used, up to `limit` entries."""
         check_limit(limit)
@@ -90,7 +126,7 @@ class Overview:
         def look(unit: Unit) -> Sequence[Entry]:
             found: list[Entry] = []
             for row in unit.sessions.list(tenant, user=user, agent=agent, limit=limit):
-                found.extend(self._entries(unit, row, versions=limit if chain else 1))
+                found.extend(listed(self._entries(unit, row, versions=limit if chain else 1), listing))
                 if len(found) >= limit:
                     break
             return found[:limit]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -10,6 +11,7 @@ from anaphora.domain.keys import SeqRange, uuid7
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Method, Summary
 from anaphora.ports.clock import Randomness
+from anaphora.ports.erasures import Purged
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Unit
 from anaphora.ports.strategies import Extraction
@@ -74,7 +76,7 @@ class Planning:
         """Queue what the session's strategy wants: a summary if one is due, or following its topics."""
         strategy = self.strategies.get(row.strategy)
         head = unit.summaries.head(row.key.tenant, row.id, live_reader(strategy.name))
-        state = row.state(head.position)
+        state = row.state_at(head)
         # what was followed to its end is not yet closed when the session ends
         closes = strategy.job is JobKind.FOLLOW and state.ended and state.head > 0
         if not closes and strategy.plan(state) is None:
@@ -190,6 +192,7 @@ class Planning:
         """
         tenant = row.key.tenant
         unit.summaries.mark_stale(row, seq, now=now)
+        unit.documents.forget(row, seq)
         live = unit.summaries.head(tenant, row.id, live_reader(self.strategies.get(row.strategy).name))
         served = unit.summaries.get(tenant, live.summary_id) if live.summary_id else None
         starts = [seq] if served is not None and seq in served.range else []
@@ -218,6 +221,19 @@ class Planning:
             self.plan_describe(unit, row, now=now)
         self.plan_extract(unit, row, now=now)
         self.unreflect(unit, row, seq, now=now)
+
+    def erased(self, unit: Unit, row: SessionRow, seqs: Sequence[int], purged: Purged, *, now: datetime) -> None:
+        """Nothing is left of these messages, or of what was made of them: queue what is to be made anew."""
+        for seq in seqs:
+            unit.embedding.changed(row, seq)
+        self.plan_embed(unit, row, now=now)
+        self.plan_compaction(unit, row, now=now)
+        if purged.chunks:
+            self._withdraw_waiting_for_model(unit, row, JobKind.REEXTRACT, now=now)
+            self.plan_reextract(unit, row, now=now)
+        if purged.topics:
+            self.plan_describe(unit, row, now=now)
+        self.plan_extract(unit, row, now=now)
 
     def _withdraw(self, unit: Unit, row: SessionRow, kind: JobKind, *, now: datetime) -> None:
         """Whoever is at it may have read what was said before."""

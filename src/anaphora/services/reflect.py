@@ -25,6 +25,7 @@ from anaphora.ports.reflection import ReflectionDraft, ReflectionRequest, Reflec
 from anaphora.ports.rows import Head, SessionRow
 from anaphora.ports.store import Store, Unit
 from anaphora.rules.notepad import LEAST_MESSAGES, READ, noted, worth_a_page
+from anaphora.services.fencing import still_ours
 from anaphora.services.planning import Planning
 from anaphora.services.settings import NOTEPAD_READER, Work
 
@@ -81,6 +82,7 @@ class Reflect:
         self.failpoint("reflect.assigned")
         if assignment is None:
             return
+        await still_ours(self.store, fence)
         result = await self._ask(job, assignment)
         self.failpoint("reflect.after_model")
         page = await self.store.write(job.tenant, lambda unit: self._commit(unit, job, fence, assignment, result))

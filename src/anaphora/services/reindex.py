@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -32,7 +33,7 @@ class Reindex:
     failpoint: Failpoint
 
     async def plan(self, tenant: str) -> int:
-        """Queue a job for every session of the tenant with messages that have no vectors; how many sessions.
+        """Queue work for every session and every document of the tenant that lacks vectors; how many.
 
         Raises:
             ConfigError: there is no embedder.
@@ -46,8 +47,29 @@ class Reindex:
             self.failpoint("reindex.planned")
             planned += count
             if last is None:
-                return planned
+                return planned + await self._plan_documents(tenant, space)
             after = last
+
+    async def _plan_documents(self, tenant: str, space: Space) -> int:
+        """Every document with chunks that have no vectors waits for them; how many."""
+        planned = 0
+        after: UUID | None = None
+        while True:
+            found = await self.store.write(
+                tenant, partial(self._some_documents, tenant=tenant, space=space, after=after)
+            )
+            self.failpoint("reindex.documents_planned")
+            planned += len(found)
+            if len(found) < _AT_A_TIME:
+                return planned
+            after = found[-1]
+
+    def _some_documents(self, unit: Unit, *, tenant: str, space: Space, after: UUID | None) -> Sequence[UUID]:
+        found = unit.documents.behind(tenant, space, after=after, limit=_AT_A_TIME)
+        now = self.clock.now()
+        for document_id in found:
+            unit.documents.plan(tenant, document_id, now=now)
+        return found
 
     async def forget(self, tenant: str) -> int:
         """Drop the vectors of every other embedder; of how many messages.
@@ -59,9 +81,7 @@ class Reindex:
         """
         space, gone = await self._space(), 0
         while True:
-            count = await self.store.write(
-                tenant, lambda unit: unit.embedding.forget_others(tenant, space, limit=_AT_A_TIME)
-            )
+            count = await self.store.write(tenant, partial(_forget_some, tenant=tenant, space=space))
             self.failpoint("reindex.forgotten")
             gone += count
             if count < _AT_A_TIME:
@@ -79,3 +99,9 @@ class Reindex:
         if self.embedder is None:
             raise ConfigError("there is no embedder: run `anaphora models pull`, or set `embedder` to a remote one")
         return await anyio.to_thread.run_sync(space_of, self.embedder, abandon_on_cancel=True)
+
+
+def _forget_some(unit: Unit, *, tenant: str, space: Space) -> int:
+    """Vectors of messages, then of documents; fewer than were asked for when there are no more."""
+    gone = unit.embedding.forget_others(tenant, space, limit=_AT_A_TIME)
+    return gone if gone == _AT_A_TIME else gone + unit.documents.forget_others(tenant, space, limit=_AT_A_TIME - gone)

@@ -113,7 +113,7 @@ class Retrieve:
                 scores=entry.scores,
                 words=tuple(terms[word] for word in entry.words),
                 similarity=similarity,
-                relevance=_relevance(similarity, entry.share, self.embedder),
+                relevance=relevance(similarity, entry.share, self.embedder),
             )
             for entry, similarity in zip(ranked, similar, strict=True)
             if entry.place in said
@@ -201,7 +201,7 @@ def _part(texts: Sequence[str], part: int) -> str:
     return texts[part] if part < len(texts) else texts[0]
 
 
-def _relevance(similarity: float | None, share: float, embedder: Embedder | None) -> float:
+def relevance(similarity: float | None, share: float, embedder: Embedder | None) -> float:
     """How likely the message has to do with the question; by words alone that is a guess, and a generous one."""
     if embedder is None:
         return math.sqrt(share)

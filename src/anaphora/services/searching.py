@@ -13,7 +13,7 @@ from anaphora.domain.search import ChunkHit, FactHit, Hit, Kind, SearchResult
 from anaphora.errors import InvalidInput, UnknownName
 from anaphora.ports.facts import Reader
 from anaphora.ports.store import Store, Unit
-from anaphora.services.knowledge import related
+from anaphora.services.known import related
 from anaphora.services.retrieve import MAX_LIMIT, Asked, Retrieve, Whose
 
 #: messages whose facts and chunks are looked at, where messages are not asked for themselves

@@ -17,6 +17,7 @@ from anaphora.errors import InvalidInput, NotFound
 from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Store, Unit
+from anaphora.rules.erasure import mark_of_receipt
 from anaphora.services.learning import Learning
 from anaphora.services.planning import Planning
 from anaphora.services.settings import Strategies, live_reader
@@ -219,6 +220,8 @@ class Sessions:
         def look(unit: Unit) -> ReceiptState:
             found = unit.messages.receipt(tenant, receipt_id)
             if found is None:
+                if unit.erasures.marked(tenant, [mark_of_receipt(self.learning.secret, receipt_id)]):
+                    return ReceiptState.ERASED
                 raise NotFound(f"there is no receipt {receipt_id}")
             row = unit.sessions.get(tenant, found.session_id)
             if row is None or row.epoch != found.epoch:

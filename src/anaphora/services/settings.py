@@ -27,14 +27,32 @@ class Strategies:
     def get(self, name: str | None) -> Compaction:
         """The strategy of a session.
 
+        With the numbers of an agent (`token_budget@research`), if they are known here; else with those of everybody.
+
         Raises:
             UnknownName: no such strategy is configured.
 
         """
         wanted = name or self.default
-        if wanted not in self.by_name:
+        found = self.by_name.get(wanted) or self.by_name.get(without_agent(wanted))
+        if found is None:
             raise UnknownName("strategy", wanted, self.by_name)
-        return self.by_name[wanted]
+        return found
+
+    def own(self, name: str | None, agent: str) -> str | None:
+        """The name of the strategy with the agent's own numbers, if it has some; else the name as it is."""
+        mine = of_agent(name or self.default, agent)
+        return mine if mine in self.by_name else name
+
+
+def of_agent(strategy: str, agent: str) -> str:
+    """Name of a strategy with the numbers of one agent."""
+    return f"{strategy}@{agent}"
+
+
+def without_agent(strategy: str) -> str:
+    """Name of the strategy, whosever numbers it has."""
+    return strategy.partition("@")[0]
 
 
 def live_reader(strategy: str) -> str:

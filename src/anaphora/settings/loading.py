@@ -18,6 +18,7 @@ from anaphora.settings.sections import (
     RecallSettings,
     RollingPairsSettings,
     SlidingWindowSettings,
+    TokenBudgetSettings,
     TopicsSettings,
     WorkerSettings,
 )
@@ -38,6 +39,7 @@ def load(**flags: Any) -> Settings:  # noqa: ANN401 - the settings' own types ar
         raise ConfigError("\n".join(_mistake(item) for item in error.errors(include_url=False))) from None
     settings.strategies()
     settings.reranker()
+    settings.triggers()
     return settings
 
 
@@ -52,6 +54,7 @@ def _known(loc: tuple[Any, ...]) -> list[str]:
     sections: dict[str, type[BaseModel]] = {
         "rolling_pairs": RollingPairsSettings,
         "sliding_window": SlidingWindowSettings,
+        "token_budget": TokenBudgetSettings,
         "topics": TopicsSettings,
         "worker": WorkerSettings,
         "batch_extraction": BatchExtractionSettings,

@@ -10,6 +10,7 @@ from anaphora.domain.facts import CATEGORIES, LEAST_IMPORTANT, MOST_IMPORTANT
 from anaphora.models.embedders.profiles import GENERIC
 from anaphora.models.settings import ChatModelSettings, ModelSettings
 from anaphora.rules.facts.keeping import CAPACITY, PER_MESSAGE, PER_SESSION
+from anaphora.rules.phrases import SEARCH_TRIGGERS
 
 
 class Section(BaseModel):
@@ -37,6 +38,15 @@ class SlidingWindowSettings(Section):
     summary_max_tokens: int = 300
 
 
+class TokenBudgetSettings(Section):
+    """Numbers of `token_budget` (seed 001)."""
+
+    threshold_tokens: int = 10_000
+    recent_messages_to_keep: int = 10
+    summary_max_tokens: int = 800
+    archive_conversations: bool = False
+
+
 class TopicsSettings(Section):
     """Numbers of `topics` (seed 003)."""
 
@@ -44,6 +54,8 @@ class TopicsSettings(Section):
     most_characters: int = 25_000
     doubt: float = 0.45
     alone: float = 0.12
+    #: None: 48, and 1 where `extraction = "turn"`
+    batch: int | None = None
     summary_tokens: int = 120
     thread_threshold: float = 0.75
     threads: int = 2
@@ -71,6 +83,16 @@ class RecallSettings(Section):
     #: how relevant a message of another session must be, and one of this session; 0 to 1, whatever the embedder
     threshold: float = Field(default=0.1, ge=0, le=1)
     threshold_here: float = Field(default=0.5, ge=0, le=1)
+    #: whether messages of other sessions come back, and archived conversations (see `token_budget`)
+    sessions: bool = True
+    conversations: bool = False
+    #: how relevant an archived conversation must be, and how many entries there may be
+    conversation_threshold: float = Field(default=0.7, ge=0, le=1)
+    conversation_limit: int = Field(default=3, ge=0, le=50)
+    #: phrases by which a question asks for earlier conversations: thresholds are halved, and the limit is doubled
+    triggers: tuple[str, ...] = SEARCH_TRIGGERS
+    #: whose sessions an agent may read: its own, those of all agents with the same user, or those of these agents
+    agents: Literal["own", "all"] | tuple[str, ...] = "own"
 
 
 class BatchExtractionSettings(Section):
@@ -114,6 +136,31 @@ class NotepadSettings(Section):
     tokens: int = Field(default=200, ge=32)
 
 
+class KnowledgeSettings(Section):
+    """Documents of the knowledge base: how they are cut, and what is refused."""
+
+    #: tokens of a chunk, and of its end that the next one begins with
+    chunk_size: int = Field(default=800, ge=20, le=8000)
+    chunk_overlap: int = Field(default=100, ge=0)
+    #: bytes of a file, and of the text of a document
+    max_bytes: int = Field(default=20 << 20, ge=1024)
+    max_text_bytes: int = Field(default=5 << 20, ge=1024)
+    #: pages of a PDF, and seconds that reading a file may take
+    max_pages: int = Field(default=2000, ge=1)
+    max_seconds: float = Field(default=60.0, gt=0)
+
+
+class RetentionSettings(Section):
+    """How long sessions are kept that nobody uses."""
+
+    #: silent days after which a session is put out of sight; None: never
+    days: float | None = Field(default=None, ge=0, le=36_525)
+    #: days after which what is out of sight is erased
+    grace_days: float = Field(default=7.0, ge=0, le=36_525)
+    #: whether sessions expire of which something is still to be read
+    unsummarised: bool = False
+
+
 class EmbedderProfileSettings(Section):
     """How the cosines of a remote embedder are to be read (`ports.models.EmbedderProfile`): guesses."""
 
@@ -143,4 +190,12 @@ class AgentSettings(ChatModelSettings):
     strategy: str | None = None
     instructions: str | None = None
     context_budget: int | None = Field(default=None, ge=64)
+    #: silent days after which its sessions are put out of sight; None: those of `retention.days`
+    keep_days: float | None = Field(default=None, ge=0, le=36_525)
     min_importance: int | None = Field(default=None, ge=LEAST_IMPORTANT, le=MOST_IMPORTANT)
+    #: numbers of its own for sessions of `token_budget`; None: those of `[token_budget]`
+    token_budget: TokenBudgetSettings | None = None
+    #: what of `recall` is otherwise for it
+    recall_sessions: bool | None = None
+    recall_conversations: bool | None = None
+    recall_agents: Literal["own", "all"] | tuple[str, ...] | None = None

@@ -16,26 +16,33 @@ from anaphora.errors import ConfigError, InvalidInput, UnknownName
 from anaphora.models.settings import ChatModelSettings, ModelSettings, over, reranking_model
 from anaphora.ports.strategies import Compaction
 from anaphora.rules.batching import BatchLimits
+from anaphora.rules.documents import Chunking
+from anaphora.rules.phrases import Phrases
+from anaphora.rules.retention import Retention
 from anaphora.rules.retry import RetryPolicy
 from anaphora.services.chat import ChatOptions
 from anaphora.services.retrieve import MAX_LIMIT
-from anaphora.services.settings import Notes, Strategies, Work
+from anaphora.services.settings import Notes, Strategies, Work, of_agent
 from anaphora.settings.sections import (
     AgentSettings,
     BatchExtractionSettings,
     EmbedderProfileSettings,
     FactsSettings,
+    KnowledgeSettings,
     NotepadSettings,
     PostgresSettings,
     RecallSettings,
+    RetentionSettings,
     RollingPairsSettings,
     SlidingWindowSettings,
+    TokenBudgetSettings,
     TopicsSettings,
     WorkerSettings,
 )
 from anaphora.strategies.batch_extraction import BatchExtraction
 from anaphora.strategies.rolling_pairs import RollingPairs
 from anaphora.strategies.sliding_window import SlidingWindow
+from anaphora.strategies.token_budget import TokenBudget
 from anaphora.strategies.topics import Topics
 
 DEFAULT_DB = "./anaphora.db"
@@ -75,6 +82,8 @@ class Settings(BaseSettings):
     #: per task, such as `tasks.summarise`
     tasks: dict[Task, ModelSettings] = Field(default_factory=dict)
     agents: dict[str, AgentSettings] = Field(default_factory=dict)
+    #: where configurations of agents are found by their ids
+    agents_folder: str = "./agents"
 
     #: `local`, `none`, or `provider:model`, to which alone the other five belong
     embedder: str = "local"
@@ -105,11 +114,14 @@ class Settings(BaseSettings):
 
     rolling_pairs: RollingPairsSettings = RollingPairsSettings()
     sliding_window: SlidingWindowSettings = SlidingWindowSettings()
+    token_budget: TokenBudgetSettings = TokenBudgetSettings()
     topics: TopicsSettings = TopicsSettings()
     batch_extraction: BatchExtractionSettings = BatchExtractionSettings()
     recall: RecallSettings = RecallSettings()
     facts: FactsSettings = FactsSettings()
     notepad: NotepadSettings = NotepadSettings()
+    knowledge: KnowledgeSettings = KnowledgeSettings()
+    retention: RetentionSettings = RetentionSettings()
     worker: WorkerSettings = WorkerSettings()
     postgres: PostgresSettings = PostgresSettings()
 
@@ -140,14 +152,17 @@ class Settings(BaseSettings):
             rolling = RollingPairs(**self.rolling_pairs.model_dump())
             section = "sliding_window"
             sliding = SlidingWindow(**self.sliding_window.model_dump())
+            section = "token_budget"
+            budget = TokenBudget(**self.token_budget.model_dump())
             section = "topics"
-            topics = Topics(**self.topics.model_dump())
+            topics = self._topics()
             section = "batch_extraction"
             batches = self.batches()
         except InvalidInput as error:
             raise ConfigError(f"{section}: {error}") from None
-        made: tuple[Compaction, ...] = (rolling, sliding, topics, batches)
-        strategies = Strategies(by_name={each.name: each for each in made}, default=self.strategy)
+        made: tuple[Compaction, ...] = (rolling, sliding, budget, topics, batches)
+        by_name = {each.name: each for each in made} | self._of_agents(budget.name)
+        strategies = Strategies(by_name=by_name, default=self.strategy)
         of_agents = {f"agents.{name}.strategy": agent.strategy for name, agent in self.agents.items()}
         wanted = {"strategy": self.strategy} | of_agents
         for where, name in wanted.items():
@@ -156,6 +171,22 @@ class Settings(BaseSettings):
             except UnknownName as error:
                 raise ConfigError(f"{where}: {error}") from None
         return strategies
+
+    def _of_agents(self, name: str) -> dict[str, Compaction]:
+        """The strategies of agents that have numbers of their own."""
+        made: dict[str, Compaction] = {}
+        for agent, own in self.agents.items():
+            if own.token_budget is not None:
+                try:
+                    made[of_agent(name, agent)] = TokenBudget(**own.token_budget.model_dump())
+                except InvalidInput as error:
+                    raise ConfigError(f"agents.{agent}.{name}: {error}") from None
+        return made
+
+    def _topics(self) -> Topics:
+        """Who reads every turn by itself does not wait for a batch of them either."""
+        given = self.topics.model_dump(exclude_none=True)
+        return Topics(**({"batch": 1} if self.extraction == "turn" else {}) | given)
 
     def batches(self) -> BatchExtraction:
         """How sessions are read for facts.
@@ -172,6 +203,18 @@ class Settings(BaseSettings):
             chunks=own.chunks,
         )
 
+    def triggers(self) -> Phrases:
+        """The phrases by which a question asks for earlier conversations.
+
+        Raises:
+            ConfigError: one of them cannot be looked for.
+
+        """
+        try:
+            return Phrases(self.recall.triggers)
+        except InvalidInput as error:
+            raise ConfigError(f"recall.triggers: {error}") from None
+
     def work(self) -> Work:
         """How background work is sized and retried."""
         worker = self.worker
@@ -187,9 +230,30 @@ class Settings(BaseSettings):
             redo_seconds=worker.redo_seconds,
         )
 
+    def chunking(self) -> Chunking:
+        """How documents are cut.
+
+        Raises:
+            ConfigError: an overlap that leaves no room for anything new.
+
+        """
+        try:
+            return Chunking(size=self.knowledge.chunk_size, overlap=self.knowledge.chunk_overlap)
+        except InvalidInput as error:
+            raise ConfigError(f"knowledge: {error}") from None
+
     def notes(self) -> Notes:
         """Which sessions are reflected upon, and how long a page may be."""
         return Notes(sessions=self.notepad.enabled, tokens=self.notepad.tokens)
+
+    def retain(self) -> Retention:
+        """How long sessions are kept."""
+        return Retention(
+            days=self.retention.days,
+            by_agent={name: agent.keep_days for name, agent in self.agents.items() if agent.keep_days is not None},
+            grace_days=self.retention.grace_days,
+            unsummarised=self.retention.unsummarised,
+        )
 
     def chat_model(self, agent: str | None = None) -> ChatModelSettings:
         """The model that answers for an agent (None: for those without one of their own)."""

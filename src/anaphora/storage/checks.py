@@ -16,6 +16,8 @@ from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Unit
 from anaphora.services.maintenance import Check, Findings, Judge
 from anaphora.storage.columns import metadata
+from anaphora.storage.document_checks import document_laws
+from anaphora.storage.erasure_checks import erasure_laws
 from anaphora.storage.fact_checks import fact_laws
 from anaphora.storage.history_checks import stale_breaches, version_breaches, wrong_deleted
 from anaphora.storage.laws import Breach, Law, of_session, same_session
@@ -188,6 +190,8 @@ def laws() -> tuple[Law, ...]:
         *fact_laws(),
         *notepad_laws(),
         *topic_laws(),
+        *document_laws(),
+        *erasure_laws(),
     )
 
 

@@ -13,3 +13,5 @@ class Effects:
     planned: bool = False
     #: content was erased: leave no byte of it behind
     erased: bool = False
+    #: more will be erased at once: clean up after that
+    later: bool = False

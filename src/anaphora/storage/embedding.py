@@ -12,7 +12,7 @@ from anaphora.domain.messages import Message
 from anaphora.domain.vectors import Space
 from anaphora.ports.rows import SessionRow
 from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
-from anaphora.storage.sessions import SESSION_COLUMNS, session_row
+from anaphora.storage.session_rows import SESSION_COLUMNS, session_row
 from anaphora.storage.tables import message_vectors, messages, sessions, vector_heads
 from anaphora.storage.upsert import insert_if_absent
 

@@ -14,9 +14,11 @@ from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.records import (
     MessageRecord,
     MoveRecord,
+    NotedRecord,
     PointRecord,
     ReceiptRecord,
     StateRecord,
+    StructureRecord,
     SummaryRecord,
     VersionRecord,
 )
@@ -24,6 +26,7 @@ from anaphora.domain.summaries import Summary, SummaryStatus
 from anaphora.domain.topic_records import TopicRecord
 from anaphora.ports.exchange import Kept, Scope
 from anaphora.ports.rows import SessionRow
+from anaphora.storage.document_exchange import SqlDumpDocuments
 from anaphora.storage.fact_exchange import SqlDumpFacts, of_sessions
 from anaphora.storage.laws import of_session
 from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
@@ -106,13 +109,18 @@ _MOVED = (
 )
 
 
-class SqlExchange(SqlDumpFacts, SqlDumpPages, SqlRestore):
+class SqlExchange(SqlDumpFacts, SqlDumpPages, SqlDumpDocuments, SqlRestore):
     """`ports.exchange.Exchange` over one transaction."""
 
     def keys(self, scope: Scope, *, after: SessionKey | None, limit: int) -> Sequence[SessionKey]:
         """Sessions in the order of user, agent and name, by code points, behind `after`."""
         place = [by_code_points(column, self._connection.dialect.name) for column in _names()]
-        query = sa.select(*_names()).where(*of_sessions(scope)).order_by(*place).limit(limit)
+        query = (
+            sa.select(*_names())
+            .where(*of_sessions(scope), sessions.c.expired_at.is_(None))
+            .order_by(*place)
+            .limit(limit)
+        )
         if after is not None:
             names = (sa.literal(name) for name in (after.user, after.agent, after.session))
             query = query.where(sa.tuple_(*place) > sa.tuple_(*names))
@@ -205,8 +213,14 @@ def _summary(summary: Summary, states: Sequence[StateRecord]) -> SummaryRecord:
         summary,
         record="summary",
         points=[PointRecord.of(point, elided=list(point.elided)) for point in summary.points],
+        structure=_structure(summary),
         states=sorted(states, key=lambda state: _STATUSES[state.status]),
     )
+
+
+def _structure(summary: Summary) -> StructureRecord:
+    lists = summary.structure.lists().items()
+    return StructureRecord(**{name: [NotedRecord.of(entry) for entry in entries] for name, entries in lists})
 
 
 def _kept(line: Any) -> Kept:  # noqa: ANN401 - a receipt with the names of its session

@@ -17,6 +17,8 @@ from anaphora.storage.tables import sessions
 #: the columns of a fact, and what an order goes by
 _Query = sa.Select[Any]
 _ACTIVE = facts.c.state == FactState.ACTIVE.value
+#: not learned from expired sessions alone
+_IN_SIGHT = facts.c.expired_at.is_(None)
 _SOURCES = (
     sa.select(*SOURCE_COLUMNS)
     .join(
@@ -33,7 +35,7 @@ _SOURCES = (
 
 def own(query: _Query, reader: Reader) -> _Query:
     """Of a query over `facts`: the reader's own."""
-    query = query.where(facts.c.tenant_id == reader.tenant, facts.c.user_id == reader.user)
+    query = query.where(facts.c.tenant_id == reader.tenant, facts.c.user_id == reader.user, _IN_SIGHT)
     if reader.agent is not None:
         query = query.where(sa.or_(facts.c.agent_id == reader.agent, facts.c.agent_id.is_(None)))
     return _about(query, reader)
@@ -46,6 +48,7 @@ def of_others(query: _Query, reader: Reader) -> _Query:
         facts.c.subject_id.in_(_subjects_of(reader)),
         facts.c.visibility == Visibility.SHARED.value,
         _ACTIVE,
+        _IN_SIGHT,
         facts.c.user_id != reader.user,
     )
     return _about(query, reader)

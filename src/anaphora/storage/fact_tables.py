@@ -75,6 +75,8 @@ facts = sa.Table(
     sa.Column("version", sa.Integer, nullable=False),
     time_column("created_at"),
     time_column("updated_at"),
+    #: since when all that it was learned from is out of sight; None: it is not
+    time_column("expired_at", nullable=True),
     sa.PrimaryKeyConstraint("tenant_id", "id"),
     sa.Index(None, "tenant_id", "user_id", "subject_id", "state", "standing"),
     sa.Index(None, "tenant_id", "subject_id", "visibility", "state", "standing"),

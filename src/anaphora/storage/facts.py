@@ -39,6 +39,8 @@ _INSERT = insert_if_absent(facts)
 _INSERT_SOURCE = insert_if_absent(fact_sources)
 _INSERT_TERMS, _INSERT_VERSION = sa.insert(fact_terms), sa.insert(fact_versions)
 _THIS = (facts.c.tenant_id == sa.bindparam("b_tenant"), facts.c.id == sa.bindparam("b_id"))
+#: what had expired with all that told it is told again
+_IN_SIGHT = sa.update(facts).where(*_THIS, facts.c.expired_at.is_not(None)).values(expired_at=None)
 _FORGET_TERMS = sa.delete(fact_terms).where(
     fact_terms.c.tenant_id == sa.bindparam("b_tenant"), fact_terms.c.fact_id == sa.bindparam("b_id")
 )
@@ -207,6 +209,7 @@ class SqlFacts(SqlKeepFacts):
     def add_source(self, tenant: str, fact_id: UUID, source: Source) -> None:
         """One more message that says the same; one that is known already changes nothing."""
         self._run(_INSERT_SOURCE[self._connection.dialect.name], source_values(tenant, fact_id, source))
+        self._run(_IN_SIGHT, {"b_tenant": tenant, "b_id": fact_id})
 
     def versions(self, tenant: str, fact_id: UUID) -> Sequence[FactVersion]:
         """Every version, the oldest first."""

@@ -30,7 +30,7 @@ def version_breaches() -> Iterator[Breach]:
         "messages whose earlier versions are not all there",
         sa.select(messages.c.id)
         .outerjoin(message_versions, of_message)
-        .where(sa.or_(messages.c.version > 1, message_versions.c.seq.is_not(None)))
+        .where(sa.or_(messages.c.version > 1, message_versions.c.seq.is_not(None)), sa.not_(messages.c.erased))
         .group_by(messages.c.tenant_id, messages.c.id, messages.c.version)
         .having(
             sa.or_(

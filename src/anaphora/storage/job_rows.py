@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -108,3 +108,15 @@ def job_from(row: AnyRow) -> Job:
         created_at=row.created_at,
         updated_at=row.updated_at,
     )
+
+
+def place_of(key: tuple[str, UUID, str]) -> dict[str, Any]:
+    """The parameters that name the live job of a kind of a session."""
+    tenant, uid, kind = key
+    return {"b_tenant": tenant, "b_uid": uid, "b_kind": kind}
+
+
+def lease_of(now: datetime, seconds: float) -> dict[str, datetime]:
+    """The parameters of a claim: from when to when its lease goes, and what is too far ahead to be believed."""
+    lease = timedelta(seconds=seconds)
+    return {"now": now, "ahead": now + lease, "horizon": now + 2 * lease}

@@ -12,16 +12,20 @@ import sqlalchemy as sa
 
 from anaphora.domain.jobs import Fence, Job, JobKind, JobState
 from anaphora.domain.keys import SeqRange, uuid7
-from anaphora.ports.rows import SessionRow
+from anaphora.ports.rows import Head, SessionRow
 from anaphora.ports.store import Planner
 from anaphora.storage.effects import Effects
-from anaphora.storage.job_rows import JOB_COLUMNS, fence_parameters, job_from, new_job
+from anaphora.storage.job_rows import JOB_COLUMNS, fence_parameters, job_from, lease_of, new_job, place_of
 from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.policy import AppendPolicy
+from anaphora.storage.summaries import HEAD_COLUMNS, head_from
 from anaphora.storage.tables import heads, jobs, sessions
 from anaphora.storage.upsert import insert_if_absent
 
 log = logging.getLogger("anaphora.jobs")
+
+#: where a reader is that never ran
+_START = Head()
 
 _QUEUED, _RUNNING, _DONE, _FAILED = (state.value for state in JobState)
 #: word for word the condition of the partial index, so that what is done costs nothing
@@ -123,7 +127,7 @@ _WITHDRAW = (
 )
 _FAIL = _FENCED_UPDATE.values(state=_FAILED, reason=sa.bindparam("why"), **_FREE, updated_at=_NOW)
 _HEADS = by_keys(
-    (heads.c.tenant_id, heads.c.session_uid, heads.c.reader, heads.c.position),
+    (heads.c.tenant_id, heads.c.session_uid, heads.c.reader, *HEAD_COLUMNS),
     (heads.c.tenant_id, heads.c.session_uid, heads.c.reader),
 )
 
@@ -171,18 +175,18 @@ class SqlJobs:
         if schedule is not None:
             keys = list(dict.fromkeys([*keys, *((row.key.tenant, row.id, schedule.reader) for row in rows)]))
         found = self._run(_HEADS[self._connection.dialect.name], key_parameters(keys))
-        at = {(tenant, uid, reader): position for tenant, uid, reader, position in found}
+        at = {(tenant, uid, reader): head_from(head) for tenant, uid, reader, *head in found}
         wanted: list[tuple[SessionRow, JobKind, datetime]] = []
         for row in rows:
-            covered = at.get((row.key.tenant, row.id, policy.reader_of(row.strategy)), 0)
-            due = planner(row.strategy, row.state(covered))
+            covered = at.get((row.key.tenant, row.id, policy.reader_of(row.strategy)), _START)
+            due = planner(row.strategy, row.state_at(covered))
             if due is not None:
                 wanted.append((row, due, row.updated_at))
             if policy.embeds:
                 wanted.append((row, JobKind.EMBED, row.updated_at))
             if schedule is not None:
-                read = at.get((row.key.tenant, row.id, schedule.reader), 0)
-                run_at = schedule.run_at(row, read, row.updated_at)
+                read = at.get((row.key.tenant, row.id, schedule.reader), _START)
+                run_at = schedule.run_at(row, read.position, row.updated_at)
                 if run_at is not None:
                     wanted.append((row, JobKind.EXTRACT, run_at))
         if wanted:
@@ -210,7 +214,7 @@ class SqlJobs:
         new = [job for key, job in keys.items() if key not in live]
         running = [key for key, (state, rearm, _) in live.items() if state == _RUNNING and not rearm]
         early = [
-            {**_place(key), "later": keys[key]["run_at"], "now": keys[key]["updated_at"]}
+            {**place_of(key), "later": keys[key]["run_at"], "now": keys[key]["updated_at"]}
             for key, (state, _, run_at) in live.items()
             if state == _QUEUED and key[2] == JobKind.EXTRACT.value and keys[key]["run_at"] < run_at
         ]
@@ -218,7 +222,7 @@ class SqlJobs:
             extra = {"event": "already_in_progress", "session_id": str(uid), "kind": kind}
             log.debug("A %s job is in progress already for %s", kind, uid, extra=extra)
         if running:
-            self._run(_REARM, list(map(_place, running)))
+            self._run(_REARM, list(map(place_of, running)))
         if early:
             self._run(_HURRY, early)
             self._effects.planned = True
@@ -227,7 +231,7 @@ class SqlJobs:
         self._effects.planned |= any(job["run_at"] <= job["updated_at"] for job in new)
         queued = self._run(_INSERT[dialect], new).rowcount
         if queued != len(new):  # somebody else planned the same at the same time, and may run it already
-            self._run(_REARM, [_place((job["tenant_id"], job["session_uid"], job["kind"])) for job in new])
+            self._run(_REARM, [place_of((job["tenant_id"], job["session_uid"], job["kind"])) for job in new])
         return queued
 
     def candidates(
@@ -243,7 +247,7 @@ class SqlJobs:
             .order_by(ranked.c.place, ranked.c.run_at, ranked.c.tenant_id)
             .limit(limit)
         )
-        rows = self._run(fair, _lease(now, lease_seconds))
+        rows = self._run(fair, lease_of(now, lease_seconds))
         return [(row.tenant_id, row.id) for row in rows]
 
     def claim(self, tenant: str, job_id: UUID, *, owner: str, now: datetime, lease_seconds: float) -> Job | None:
@@ -252,7 +256,7 @@ class SqlJobs:
         this = {"b_tenant": tenant, "b_id": job_id}
         if self._locks and self._run(_NOT_HELD, this).first() is None:
             return None
-        claimed = self._run(_CLAIM, {**this, "owner": owner, "until": until, **_lease(now, lease_seconds)}).rowcount
+        claimed = self._run(_CLAIM, {**this, "owner": owner, "until": until, **lease_of(now, lease_seconds)}).rowcount
         if not claimed:
             return None
         return job_from(self._run(_GET, this).one())
@@ -386,13 +390,3 @@ def _doable(query: sa.Select[Any], *, with_model: bool, with_embedder: bool) -> 
     if not with_embedder:
         query = query.where(jobs.c.kind != JobKind.EMBED.value)
     return query
-
-
-def _place(key: tuple[str, UUID, str]) -> dict[str, Any]:
-    tenant, uid, kind = key
-    return {"b_tenant": tenant, "b_uid": uid, "b_kind": kind}
-
-
-def _lease(now: datetime, seconds: float) -> dict[str, datetime]:
-    lease = timedelta(seconds=seconds)
-    return {"now": now, "ahead": now + lease, "horizon": now + 2 * lease}

@@ -12,15 +12,16 @@ import sqlalchemy as sa
 
 from anaphora.domain.keys import SeqRange, SessionKey, union
 from anaphora.domain.messages import Message, Receipt, Role, Trust
-from anaphora.errors import AnaphoraError, InvalidInput, KeyReused, NotFound
+from anaphora.errors import AnaphoraError, Erased, InvalidInput, KeyReused, NotFound
 from anaphora.ports.rows import Append, SessionRow, StoredReceipt
 from anaphora.ports.store import Planner
 from anaphora.rules.passages import passages
 from anaphora.storage.bulk import run_bulk
+from anaphora.storage.erasures import SqlErasures
 from anaphora.storage.jobs import SqlJobs
 from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.sessions import SqlSessions, fresh
-from anaphora.storage.tables import message_vectors, message_versions, messages, receipts
+from anaphora.storage.tables import heads, message_vectors, message_versions, messages, receipts
 from anaphora.storage.turns import check_shape, extended
 from anaphora.storage.words import Indexed, Words
 
@@ -40,6 +41,7 @@ MESSAGE_COLUMNS = (
     messages.c.version,
     messages.c.changed_at,
     messages.c.deleted,
+    messages.c.erased,
 )
 _IN_RANGE = (
     messages.c.tenant_id == sa.bindparam("tenant"),
@@ -72,6 +74,17 @@ _AMEND = (
         deleted=sa.bindparam("deleted"),
     )
 )
+#: of the readers that make versions and are behind the message
+_RECOUNT = (
+    sa.update(heads)
+    .where(
+        heads.c.tenant_id == sa.bindparam("b_tenant"),
+        heads.c.session_uid == sa.bindparam("b_uid"),
+        heads.c.position > sa.bindparam("b_seq", type_=sa.Integer),
+        heads.c.seen > 0,
+    )
+    .values(tokens=heads.c.tokens + sa.bindparam("more", type_=sa.BigInteger))
+)
 _FORGET_MEANING = sa.delete(message_vectors).where(
     message_vectors.c.tenant_id == sa.bindparam("b_tenant"),
     message_vectors.c.session_uid == sa.bindparam("b_uid"),
@@ -103,7 +116,7 @@ _FirstUses = dict[tuple[str, UUID, str], tuple[Receipt, str]]
 def message_from(row: Sequence[Any]) -> Message:
     """The message in a row of `MESSAGE_COLUMNS`."""
     uid, seq, turn, role, content, name, parts, extra, tokens, created_at, source, trust, *change = row
-    version, changed_at, deleted = change
+    version, changed_at, deleted, erased = change
     return Message(
         id=uid,
         seq=seq,
@@ -120,6 +133,7 @@ def message_from(row: Sequence[Any]) -> Message:
         version=version,
         changed_at=changed_at,
         deleted=deleted,
+        erased=erased,
     )
 
 
@@ -180,8 +194,11 @@ class _Batch:
 class SqlMessages:
     """`ports.store.Messages` over one transaction."""
 
-    def __init__(self, connection: sa.Connection, sessions: SqlSessions, jobs: SqlJobs, words: Words) -> None:
+    def __init__(
+        self, connection: sa.Connection, sessions: SqlSessions, jobs: SqlJobs, words: Words, erasures: SqlErasures
+    ) -> None:
         self._connection = connection
+        self._erasures = erasures
         self._sessions = sessions
         self._jobs = jobs
         self._words = words
@@ -191,11 +208,13 @@ class SqlMessages:
 
         An append that cannot be done is answered by its error (`InvalidInput`, `KeyReused`); the others are done.
         """
-        faults = [_fault(append) for append in appends]
+        faults = [_fault(append) or self._erased(append) for append in appends]
         sound = [append for append, fault in zip(appends, faults, strict=True) if fault is None]
         if not sound:
             return [fault for fault in faults if fault is not None]
         sessions = self._open(sound)
+        # read again: on a database with many writers, an erasure that held the session is visible only now
+        faults = [fault or self._erased(append) for fault, append in zip(faults, appends, strict=True)]
         batch = _Batch(sessions, self._first_uses(sound, sessions))
         results = [
             batch.take(append) if fault is None else fault for append, fault in zip(appends, faults, strict=True)
@@ -225,6 +244,7 @@ class SqlMessages:
         where = {"b_tenant": row.key.tenant, "b_uid": row.id, "b_seq": old.seq}
         change = {"version": new.version, "changed_at": now, "deleted": new.deleted}
         self._connection.execute(_AMEND, {**where, **_said(new), **change})
+        self._connection.execute(_RECOUNT, {**where, "more": new.tokens - old.tokens})
         self._connection.execute(_FORGET_MEANING, where)
         indexed = Indexed(key=row.key, session_id=row.id, seq=old.seq, passages=passages(old))
         self._words.replace(indexed, () if new.deleted else passages(new))
@@ -256,10 +276,21 @@ class SqlMessages:
         )
         return [message_from(row) for row in rows]
 
+    def _erased(self, append: Append) -> AnaphoraError | None:
+        """Why something may not be appended that was there, or was made of what was there; None for all that is new."""
+        tenant = append.key.tenant
+        if append.erasures is not None and self._erasures.epoch(tenant) != append.erasures:
+            return Erased("something was erased while this was made of it: nothing was stored, try again")
+        found = self._erasures.marked(tenant, append.marks) if append.marks else None
+        return Erased("some of these messages were erased", found) if found else None
+
     def _open(self, appends: Sequence[Append]) -> dict[SessionKey, SessionRow]:
         """The sessions of the appends, made where they are missing."""
         first = {append.key: append for append in reversed(appends)}
         found = self._sessions.find_all(first)
+        for row in found.values():
+            if row.expired_at is not None:  # writing in it brings it back
+                self._sessions.revive(row)
         missing = [append for key, append in first.items() if key not in found]
         if missing:
             self._sessions.insert(

@@ -12,6 +12,7 @@ from anaphora.domain.fact_records import ChunkRecord
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import NewMessage
 from anaphora.domain.records import MessageRecord, MoveRecord, SummaryRecord, VersionRecord
+from anaphora.domain.structures import STRUCTURE_LISTS, Noted, Structure
 from anaphora.domain.topic_records import TopicRecord
 from anaphora.ports.exchange import Entry, Kept, Stamp
 from anaphora.ports.rows import SessionRow, StoredReceipt
@@ -54,7 +55,7 @@ _SAVE = (
     )
 )
 _STAMPS = (
-    sa.select(messages.c.id, messages.c.version, messages.c.changed_at)
+    sa.select(messages.c.id, messages.c.version, messages.c.changed_at, messages.c.erased)
     .where(
         messages.c.tenant_id == sa.bindparam("tenant"),
         messages.c.session_uid == sa.bindparam("uid"),
@@ -78,6 +79,25 @@ _INSERT_POINTS = sa.insert(points)
 _INSERT_STATES = sa.insert(summary_states)
 _INSERT_HEADS = sa.insert(heads)
 _INSERT_MOVES = sa.insert(head_moves)
+#: how many tokens lie before the heads of those readers that make versions
+_BEFORE = (
+    sa.select(sa.func.coalesce(sa.func.sum(messages.c.tokens), 0))
+    .where(
+        messages.c.tenant_id == heads.c.tenant_id,
+        messages.c.session_uid == heads.c.session_uid,
+        messages.c.seq < heads.c.position,
+    )
+    .scalar_subquery()
+)
+_COUNT = (
+    sa.update(heads)
+    .where(
+        heads.c.tenant_id == sa.bindparam("b_tenant"),
+        heads.c.session_uid == sa.bindparam("b_uid"),
+        heads.c.summary_id.is_not(None),
+    )
+    .values(tokens=_BEFORE, seen=sa.bindparam("all", type_=sa.BigInteger))
+)
 
 
 _PUT_RECEIPTS = insert_if_absent(receipts)
@@ -104,8 +124,8 @@ class SqlRestore(SqlRestoreFacts):
         """Of each message of the range, in order."""
         where = {"tenant": row.key.tenant, "uid": row.id, "start": span.start, "stop": span.stop}
         return [
-            Stamp(id=uid, version=version, changed_at=changed_at)
-            for uid, version, changed_at in self._connection.execute(_STAMPS, where)
+            Stamp(id=uid, version=version, changed_at=changed_at, erased=erased)
+            for uid, version, changed_at, erased in self._connection.execute(_STAMPS, where)
         ]
 
     def holder(self, tenant: str, ids: Iterable[UUID]) -> SessionKey | None:
@@ -183,6 +203,7 @@ class SqlRestore(SqlRestoreFacts):
         self._insert(_INSERT_MOVES, head_moves, list(_moves(row, moves)))
         last = {move.reader: move for move in moves}
         self._insert(_INSERT_HEADS, heads, [_head(row, move) for move in last.values()])
+        self._connection.execute(_COUNT, {"b_tenant": row.key.tenant, "b_uid": row.id, "all": row.tokens})
 
     def first_changed(self, row: SessionRow, span: SeqRange) -> int | None:
         """The first message of the range that was ever edited or deleted, or None."""
@@ -256,6 +277,7 @@ def _message(row: SessionRow, message: MessageRecord) -> Mapping[str, Any]:
         "version": message.version,
         "changed_at": message.changed_at,
         "deleted": message.deleted,
+        "erased": message.erased,
     }
 
 
@@ -302,7 +324,14 @@ def _summary(row: SessionRow, summary: SummaryRecord) -> Mapping[str, Any]:
         "epoch": row.epoch,
         "created_at": summary.created_at,
         "expires_at": None,
+        "structure": _structure(summary),
     }
+
+
+def _structure(summary: SummaryRecord) -> Mapping[str, Any]:
+    lists = {name: getattr(summary.structure, name) for name in STRUCTURE_LISTS}
+    noted = {name: tuple(Noted(text=e.text, range=e.range) for e in entries) for name, entries in lists.items()}
+    return Structure(**noted).to_dict()
 
 
 def _points(row: SessionRow, summary: SummaryRecord) -> Iterator[Mapping[str, Any]]:

@@ -39,6 +39,7 @@ _SESSIONS = by_keys(
         sessions.c.session_id,
     ),
     (sessions.c.tenant_id, sessions.c.id),
+    sessions.c.expired_at.is_(None),
 )
 
 _SIZE = sa.select(sa.func.sum(sessions.c.head)).where(
@@ -72,8 +73,8 @@ class Scope:
         if self.session_id is not None:
             return session_token(self.tenant, self.session_id)
         if self.agent is not None:
-            return _token("a", self.tenant, self.user, self.agent)
-        return _token("u", self.tenant, self.user)
+            return token_of("a", self.tenant, self.user, self.agent)
+        return token_of("u", self.tenant, self.user)
 
     def size(self, connection: sa.Connection) -> int:
         """How many messages the scope has."""
@@ -116,18 +117,18 @@ def sessions_of(connection: sa.Connection, scope: Scope, refs: Iterable[Ref]) ->
 def tokens_of(key: SessionKey, session_id: UUID) -> tuple[str, str, str]:
     """The tokens of every scope that a session's messages are in."""
     return (
-        _token("u", key.tenant, key.user),
-        _token("a", key.tenant, key.user, key.agent),
+        token_of("u", key.tenant, key.user),
+        token_of("a", key.tenant, key.user, key.agent),
         session_token(key.tenant, session_id),
     )
 
 
 def session_token(tenant: str, session_id: UUID) -> str:
     """The token of one session."""
-    return _token("s", tenant, session_id.hex)
+    return token_of("s", tenant, session_id.hex)
 
 
-def _token(kind: str, *parts: str) -> str:
+def token_of(kind: str, *parts: str) -> str:
     """A letter and the digits of a hash of the parts, each with its length, so that ("al", "ice") != ("alice", "")."""
     encoded = [part.encode() for part in parts]
     data = b"".join(len(part).to_bytes(4, "big") + part for part in encoded)

@@ -13,14 +13,18 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from anaphora.domain.jobs import JobState
-from anaphora.domain.keys import SeqRange, SessionKey
+from anaphora.domain.keys import SessionKey
 from anaphora.errors import NotFound
 from anaphora.ports.rows import SessionRow
 from anaphora.storage.bulk import run_bulk
+from anaphora.storage.document_tables import documents
+from anaphora.storage.documents import SqlDocuments
 from anaphora.storage.effects import Effects
 from anaphora.storage.fact_tables import chunks, facts, subjects
 from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.order import by_code_points
+from anaphora.storage.session_retention import SqlExpiry
+from anaphora.storage.session_rows import SESSION_COLUMNS, session_row
 from anaphora.storage.tables import (
     head_moves,
     heads,
@@ -39,25 +43,6 @@ from anaphora.storage.words import Words
 
 #: names such as 7, as the command line gives them; longer ones are somebody's own
 _NUMBER = re.compile("[0-9]{1,12}")
-SESSION_COLUMNS = (
-    sessions.c.id,
-    sessions.c.tenant_id,
-    sessions.c.user_id,
-    sessions.c.agent_id,
-    sessions.c.session_id,
-    sessions.c.strategy,
-    sessions.c.subject,
-    sessions.c.head,
-    sessions.c.turns,
-    sessions.c.turn_starts,
-    sessions.c.turn_finished,
-    sessions.c.tokens,
-    sessions.c.epoch,
-    sessions.c.created_at,
-    sessions.c.updated_at,
-    sessions.c.ended_at,
-    sessions.c.deleted,
-)
 _BY_KEYS = by_keys(
     SESSION_COLUMNS,
     (sessions.c.tenant_id, sessions.c.user_id, sessions.c.agent_id, sessions.c.session_id),
@@ -120,28 +105,6 @@ _EMPTY = (
 )
 
 
-def session_row(row: Sequence[Any]) -> SessionRow:
-    """The session in a row of `SESSION_COLUMNS`."""
-    uid, tenant, user, agent, session, strategy, subject, head, turns, starts, finished, tokens, epoch, *rest = row
-    created_at, updated_at, ended_at, deleted = rest
-    return SessionRow(
-        id=uid,
-        key=SessionKey(tenant=tenant, user=user, agent=agent, session=session),
-        strategy=strategy,
-        subject=subject,
-        head=head,
-        turns=turns,
-        turn_starts=tuple(starts),
-        turn_finished=finished,
-        tokens=tokens,
-        epoch=epoch,
-        created_at=created_at,
-        updated_at=updated_at,
-        ended_at=ended_at,
-        deleted=tuple(SeqRange(start, stop) for start, stop in deleted),
-    )
-
-
 def fresh(
     key: SessionKey, *, session_id: UUID, strategy: str | None, subject: str | None, now: datetime
 ) -> Mapping[str, Any]:
@@ -167,21 +130,25 @@ def fresh(
     }
 
 
-class SqlSessions:
+class SqlSessions(SqlExpiry):
     """`ports.store.Sessions` over one transaction."""
 
-    def __init__(self, connection: sa.Connection, words: Words, effects: Effects, *, writing: bool) -> None:
+    def __init__(
+        self, connection: sa.Connection, words: Words, documents: SqlDocuments, effects: Effects, *, writing: bool
+    ) -> None:
         self._connection = connection
         self._find, self._get = (_FIND_LOCKED, _GET_LOCKED) if writing else (_FIND, _GET)
         self._words = words
+        self._documents = documents
         self._effects = effects
 
     def find(self, key: SessionKey) -> SessionRow | None:
-        """The session, or None."""
+        """The session, or None; one that is out of sight is none."""
         row = self._connection.execute(
             self._find, {"tenant": key.tenant, "user": key.user, "agent": key.agent, "session": key.session}
         ).one_or_none()
-        return session_row(row) if row is not None else None
+        found = session_row(row) if row is not None else None
+        return found if found is None or found.expired_at is None else None
 
     def find_all(self, keys: Iterable[SessionKey]) -> dict[SessionKey, SessionRow]:
         """Those of the sessions that exist, locked until the end of the transaction."""
@@ -203,6 +170,9 @@ class SqlSessions:
     ) -> SessionRow:
         """The session, made if it is not there."""
         self.insert([fresh(key, session_id=session_id, strategy=strategy, subject=subject, now=now)])
+        hidden = self.lock(key)
+        if hidden is not None and hidden.expired_at is not None:
+            self.revive(hidden)
         row = self.find(key)
         if row is None:
             raise NotFound(f"session id {session_id} is taken by another session: use a new one")
@@ -259,7 +229,7 @@ class SqlSessions:
         self, tenant: str, *, user: str | None = None, agent: str | None = None, limit: int = 50
     ) -> Sequence[SessionRow]:
         """The newest first, by last activity."""
-        query = sa.select(*SESSION_COLUMNS).where(sessions.c.tenant_id == tenant)
+        query = sa.select(*SESSION_COLUMNS).where(sessions.c.tenant_id == tenant, sessions.c.expired_at.is_(None))
         if user is not None:
             query = query.where(sessions.c.user_id == user)
         if agent is not None:
@@ -270,7 +240,10 @@ class SqlSessions:
     def tenants(self, *, after: str, limit: int) -> Sequence[str]:
         """The tenants that keep anything, behind `after`, by code points."""
         kept = sa.union(
-            *(sa.select(table.c.tenant_id).distinct() for table in (sessions, facts, subjects, notepad_pages))
+            *(
+                sa.select(table.c.tenant_id).distinct()
+                for table in (sessions, facts, subjects, notepad_pages, documents)
+            )
         ).subquery()
         name = by_code_points(kept.c.tenant_id, self._connection.dialect.name)
         query = sa.select(kept.c.tenant_id).where(name > after).order_by(name).limit(limit)
@@ -296,6 +269,7 @@ class SqlSessions:
         gone = run(
             sa.delete(messages).where(messages.c.tenant_id == tenant, messages.c.session_uid == session_id)
         ).rowcount
+        self._documents.forget_session(tenant, session_id)
         for table in (message_versions, head_moves, heads, summaries, vector_heads, chunks, topics):
             run(sa.delete(table).where(table.c.tenant_id == tenant, table.c.session_uid == session_id))
         run(

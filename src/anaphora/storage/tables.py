@@ -44,10 +44,30 @@ sessions = sa.Table(
     time_column("ended_at", nullable=True),
     time_column("expires_at", nullable=True),
     sa.Column("deleted", json_type(), nullable=False, server_default="[]"),
+    #: after how many silent days it expires, if not after those of its agent
+    sa.Column("keep_days", sa.Float, nullable=True),
+    #: since when it is out of sight; None: it is not
+    time_column("expired_at", nullable=True),
     sa.PrimaryKeyConstraint("tenant_id", "id"),
     sa.UniqueConstraint("tenant_id", "user_id", "agent_id", "session_id"),
     sa.CheckConstraint("head >= 0 AND turns >= 0 AND tokens >= 0 AND epoch >= 0", name="counts"),
     sa.Index(None, "tenant_id", "updated_at"),
+)
+_expired = sa.text("expired_at IS NOT NULL")
+sa.Index(
+    "ix_sessions_expired",
+    sessions.c.tenant_id,
+    sessions.c.expired_at,
+    sqlite_where=_expired,
+    postgresql_where=_expired,
+)
+_kept_apart = sa.text("keep_days IS NOT NULL")
+sa.Index(
+    "ix_sessions_kept_apart",
+    sessions.c.tenant_id,
+    sessions.c.id,
+    sqlite_where=_kept_apart,
+    postgresql_where=_kept_apart,
 )
 
 messages = sa.Table(
@@ -73,6 +93,8 @@ messages = sa.Table(
     sa.Column("version", sa.Integer, nullable=False, server_default="1"),
     time_column("changed_at", nullable=True),
     sa.Column("deleted", sa.Boolean, nullable=False, server_default=sa.false()),
+    #: a tombstone of which nothing is kept, no earlier version either
+    sa.Column("erased", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.PrimaryKeyConstraint("tenant_id", "session_uid", "seq"),
     of_session_key(),
     sa.UniqueConstraint("tenant_id", "id"),
@@ -186,6 +208,7 @@ summaries = sa.Table(
     sa.Column("epoch", sa.Integer, nullable=False),
     time_column("created_at"),
     time_column("expires_at", nullable=True),
+    sa.Column("structure", json_type(), nullable=False, server_default="{}"),
     sa.PrimaryKeyConstraint("tenant_id", "id"),
     of_session_key(),
     sa.ForeignKeyConstraint(["tenant_id", "base_id"], ["summaries.tenant_id", "summaries.id"]),
@@ -237,6 +260,9 @@ heads = sa.Table(
     sa.Column("position", sa.Integer, nullable=False),
     uuid_column("summary_id", nullable=True),
     time_column("updated_at"),
+    sa.Column("aim", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("tokens", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("seen", sa.BigInteger, nullable=False, server_default="0"),
     sa.PrimaryKeyConstraint("tenant_id", "session_uid", "reader"),
     of_session_key(),
     sa.ForeignKeyConstraint(["tenant_id", "summary_id"], ["summaries.tenant_id", "summaries.id"]),

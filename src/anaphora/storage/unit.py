@@ -7,10 +7,12 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from anaphora.ports.search import VectorIndex
 from anaphora.storage.chunks import SqlChunks
+from anaphora.storage.document_search import DocumentSearch
+from anaphora.storage.documents import SqlDocuments
 from anaphora.storage.effects import Effects
 from anaphora.storage.embedding import SqlEmbedding
+from anaphora.storage.erasures import SqlErasures
 from anaphora.storage.exchange import SqlExchange
 from anaphora.storage.facts import SqlFacts
 from anaphora.storage.history import SqlHistory
@@ -19,10 +21,12 @@ from anaphora.storage.lookup import SqlLookup
 from anaphora.storage.messages import SqlMessages
 from anaphora.storage.notepads import SqlNotepads
 from anaphora.storage.policy import AppendPolicy
+from anaphora.storage.purging import SqlPurging
 from anaphora.storage.sessions import SqlSessions
 from anaphora.storage.subjects import SqlSubjects
 from anaphora.storage.summaries import SqlSummaries
 from anaphora.storage.topics import SqlTopics
+from anaphora.storage.vectors import VectorSearch
 from anaphora.storage.words import Words
 
 
@@ -37,7 +41,8 @@ class SqlUnit:
         self,
         connection: sa.Connection,
         words: Words,
-        vectors: VectorIndex,
+        vectors: VectorSearch,
+        documents: DocumentSearch,
         policy: AppendPolicy,
         *,
         now: Callable[[], datetime],
@@ -47,9 +52,11 @@ class SqlUnit:
         self.effects = Effects()
         self.words = words
         self.vectors = vectors
-        self.sessions = SqlSessions(connection, words, self.effects, writing=writing)
+        self.documents = SqlDocuments(connection, documents, self.effects, embeds=policy.embeds, writing=writing)
+        self.sessions = SqlSessions(connection, words, self.documents, self.effects, writing=writing)
         self.jobs = SqlJobs(connection, policy, self.effects, writing=writing)
-        self.messages = SqlMessages(connection, self.sessions, self.jobs, words)
+        self.erasures = SqlErasures(connection, self.effects)
+        self.messages = SqlMessages(connection, self.sessions, self.jobs, words, self.erasures)
         self.summaries = SqlSummaries(connection)
         self.history = SqlHistory(connection)
         self.exchange = SqlExchange(connection, words)
@@ -60,6 +67,12 @@ class SqlUnit:
         self.chunks = SqlChunks(connection)
         self.topics = SqlTopics(connection)
         self.notepads = SqlNotepads(connection, self.effects)
+        self.purging = SqlPurging(connection, self.effects, vectors)
+
+    def due_count(self, *, now: datetime | None, with_model: bool, with_embedder: bool) -> int:
+        """Jobs and documents of all tenants that wait for a worker, see `ports.store.Store`."""
+        jobs = self.jobs.due_count(now=now, with_model=with_model, with_embedder=with_embedder)
+        return jobs + (self.documents.queue.due_count(now=now) if with_embedder else 0)
 
     def now(self) -> datetime:
         """The time on the clock that all users of the database share."""

@@ -103,6 +103,10 @@ class VectorSearch(ABC):
             if (at := sessions.get(ref)) is not None
         ]
 
+    def forget_user(self, tenant: str, user: str) -> None:
+        """Nothing is to name the user any more, whose vectors are all gone."""
+        del tenant, user
+
     @abstractmethod
     def common(
         self, tenant: str, user: str, *, agent: str | None, session_id: UUID | None, space: Space

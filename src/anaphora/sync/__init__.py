@@ -15,6 +15,28 @@ survive a `fork`: open the memory in each process.
 
 from __future__ import annotations
 
-from anaphora.sync.memory import FactsView, JobsView, Memory, NotepadView, Session, SubjectsView, TopicsView
+from anaphora.sync.agent import Agent
+from anaphora.sync.memory import (
+    FactsView,
+    JobsView,
+    KnowledgeView,
+    Memory,
+    NotepadView,
+    RetentionView,
+    Session,
+    SubjectsView,
+    TopicsView,
+)
 
-__all__ = ["FactsView", "JobsView", "Memory", "NotepadView", "Session", "SubjectsView", "TopicsView"]
+__all__ = [
+    "Agent",
+    "FactsView",
+    "JobsView",
+    "KnowledgeView",
+    "Memory",
+    "NotepadView",
+    "RetentionView",
+    "Session",
+    "SubjectsView",
+    "TopicsView",
+]

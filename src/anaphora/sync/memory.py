@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from anaphora.memory import FactsView as AsyncFactsView
 from anaphora.memory import JobsView as AsyncJobsView
+from anaphora.memory import KnowledgeView as AsyncKnowledgeView
 from anaphora.memory import Memory as AsyncMemory
 from anaphora.memory import NotepadView as AsyncNotepadView
+from anaphora.memory import RetentionView as AsyncRetentionView
 from anaphora.memory import Session as AsyncSession
 from anaphora.memory import SubjectsView as AsyncSubjectsView
 from anaphora.memory import TopicsView as AsyncTopicsView
@@ -59,6 +61,17 @@ class TopicsView(Facade[AsyncTopicsView]):
     show = blocking(AsyncTopicsView.show)
 
 
+class KnowledgeView(Facade[AsyncKnowledgeView]):
+    """Documents beside the log of a memory."""
+
+    add = blocking(AsyncKnowledgeView.add)
+    search = blocking(AsyncKnowledgeView.search)
+    list = blocking(AsyncKnowledgeView.list)
+    get = blocking(AsyncKnowledgeView.get)
+    update = blocking(AsyncKnowledgeView.update)
+    delete = blocking(AsyncKnowledgeView.delete)
+
+
 class NotepadView(Facade[AsyncNotepadView]):
     """What agents note of their sessions with users."""
 
@@ -66,6 +79,16 @@ class NotepadView(Facade[AsyncNotepadView]):
     history = blocking(AsyncNotepadView.history)
     edit = blocking(AsyncNotepadView.edit)
     revert = blocking(AsyncNotepadView.revert)
+
+
+class RetentionView(Facade[AsyncRetentionView]):
+    """How long sessions are kept that nobody uses."""
+
+    policy = plain(AsyncRetentionView.policy)
+    expired = blocking(AsyncRetentionView.expired)
+    keep = blocking(AsyncRetentionView.keep)
+    restore = blocking(AsyncRetentionView.restore)
+    run = blocking(AsyncRetentionView.run)
 
 
 class Session(Facade[AsyncSession]):
@@ -97,6 +120,8 @@ class Memory(Facade[AsyncMemory]):
 
     def __init__(self, host: Host, inner: AsyncMemory) -> None:
         super().__init__(host, inner)
+        #: what it was opened with
+        self.settings = inner.settings
         #: background work: list it, try failed jobs again
         self.jobs = JobsView(host, inner.jobs)
         #: what is known of users: see, add, correct, share, delete it
@@ -105,8 +130,12 @@ class Memory(Facade[AsyncMemory]):
         self.subjects = SubjectsView(host, inner.subjects)
         #: what sessions of the strategy `topics` are cut into
         self.topics = TopicsView(host, inner.topics)
+        #: documents beside the log: add, find, change, take out
+        self.knowledge = KnowledgeView(host, inner.knowledge)
         #: what agents note of their sessions with users: see, rewrite, go back
         self.notepad = NotepadView(host, inner.notepad)
+        #: how long sessions are kept that nobody uses
+        self.retention = RetentionView(host, inner.retention)
 
     open = Opening(AsyncMemory.open)
     close = blocking(AsyncMemory.close)
@@ -118,6 +147,8 @@ class Memory(Facade[AsyncMemory]):
     receipt = blocking(AsyncMemory.receipt)
     export = streaming(str, AsyncMemory.export)
     restore = blocking(AsyncMemory.restore)
+    erase = blocking(AsyncMemory.erase)
+    erasures = blocking(AsyncMemory.erasures)
     stats = blocking(AsyncMemory.stats)
     idle = blocking(AsyncMemory.idle)
     work = blocking(AsyncMemory.work)

@@ -11,13 +11,13 @@ import anyio.lowlevel
 
 from anaphora.domain.wire import PromptMessage
 from anaphora.ports.models import Completion
-from anaphora.prompts import topic_shift, topic_summary
+from anaphora.prompts import structured_summary, topic_segments, topic_summary
 from anaphora.prompts.reflection import TITLE as REFLECTION
 from anaphora.prompts.summary_and_facts import TITLE as EXTRACTION
 from anaphora.testing.extractions import extraction_answer, faithful_extraction
 from anaphora.testing.reflections import reflection_answer
-from anaphora.testing.summaries import faithful_summary
-from anaphora.testing.topics import description, verdict
+from anaphora.testing.summaries import faithful_lists, faithful_summary
+from anaphora.testing.topics import description, segments
 
 #: gives the answer to a prompt, or raises a ModelError
 Script = Callable[[Sequence[PromptMessage], Mapping[str, Any] | None], str]
@@ -26,7 +26,7 @@ Script = Callable[[Sequence[PromptMessage], Mapping[str, Any] | None], str]
 _ANSWERS: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {
         EXTRACTION: extraction_answer,
-        topic_shift.TITLE: verdict,
+        topic_segments.TITLE: segments,
         topic_summary.TITLE: description,
         REFLECTION: reflection_answer,
     }
@@ -42,6 +42,8 @@ def faithful(messages: Sequence[PromptMessage], schema: Mapping[str, Any] | None
     if answer is not None:
         return answer(text)
     summary = faithful_summary(text)
+    if schema.get("title") == structured_summary.TITLE:
+        summary = json.dumps({**json.loads(summary), **faithful_lists(text)}, ensure_ascii=False)
     if "facts" not in schema.get("properties", {}):
         return summary
     return json.dumps({**json.loads(summary), **faithful_extraction(text, under="NEW")}, ensure_ascii=False)

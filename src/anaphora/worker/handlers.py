@@ -8,6 +8,14 @@ from anaphora.domain.jobs import Fence, Job
 from anaphora.ports.store import Unit
 
 
+class Beside(Protocol):
+    """Work that is no job of a session: it is done when no job is due."""
+
+    async def step(self) -> bool | None:
+        """Do some of it, and say whether that succeeded; None if there is none."""
+        ...
+
+
 class Handler(Protocol):
     """Does one kind of job."""
 

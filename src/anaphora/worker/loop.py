@@ -17,8 +17,9 @@ from anaphora.errors import AnaphoraError, LeaseLost, ModelUnavailable, StoreErr
 from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.store import Store, Unit
 from anaphora.services.settings import Work
-from anaphora.worker.handlers import Handler
+from anaphora.worker.handlers import Beside, Handler
 from anaphora.worker.queue import LOOK, Queue
+from anaphora.worker.upkeep import Upkeep
 
 log = logging.getLogger("anaphora.worker")
 
@@ -42,14 +43,21 @@ class Worker:
     #: who holds the leases; unique to this worker
     owner: str
     with_model: bool
+    #: what is done when no job is due
+    beside: Beside | None = None
+    #: what is to be seen to now and then beside the jobs
+    upkeep: Upkeep = field(default_factory=Upkeep)
     #: told after each job: its kind, its session's id, and whether it succeeded
     on_event: Callable[[Job, bool], None] = lambda _job, _ok: None
+    #: told after each piece of work beside the jobs whether it succeeded
+    on_beside: Callable[[bool], None] = lambda _ok: None
     _queue: Queue = field(default_factory=Queue, init=False)
 
     async def run(self, stopping: anyio.Event) -> None:
         """Work until told to stop. If cancelled, the job in hand is released and its attempt not counted."""
         while not stopping.is_set():
             try:
+                await self.upkeep.see(self.clock.monotonic())
                 busy = await self.step()
             except StoreError as error:
                 log.warning("The store failed: %s", error, extra={"event": "store_failed"})
@@ -76,17 +84,34 @@ class Worker:
     async def drain(self) -> int:
         """Work until nothing is due; how many jobs were done."""
         count = 0
+        await self.upkeep.see(self.clock.monotonic(), at_once=True)
         while await self.step():
             count += 1
         return count
 
     async def step(self) -> bool:
-        """Claim and do one job; False if there is none to claim."""
+        """Claim and do one job, or some of what is beside them; False if there is nothing to do."""
         job = await self.claim()
         if job is None:
-            return False
+            return await self._beside()
         await self.do(job)
         return True
+
+    async def _beside(self) -> bool:
+        """Do some of what is beside the jobs; False if there is nothing."""
+        if self.beside is None:
+            return False
+        succeeded: bool | None = False
+        try:
+            succeeded = await self.beside.step()
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as a job that fails, it must not end the worker
+            what = (type(error).__name__, _where(error))
+            log.error("The worker stumbled: %s at %s", *what, extra={"event": "worker_stumbled"})  # noqa: TRY400
+        if succeeded is not None:
+            self.on_beside(succeeded)
+        return succeeded is not None
 
     async def claim(self) -> Job | None:
         """Take the lease of the next due job; None if there is none that others leave to us."""

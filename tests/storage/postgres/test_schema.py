@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.databases.postgres import database_of, empty_database_of
 
 from anaphora.storage import columns
+from anaphora.storage.postgres import document_search  # noqa: F401 - names a table of the index
 from anaphora.storage.postgres.dsn import Dsn
 from anaphora.storage.postgres.engine import Connector
 from anaphora.storage.postgres.search import index_metadata
@@ -22,10 +23,16 @@ from anaphora.storage.postgres.search import index_metadata
 pytestmark = pytest.mark.anyio
 
 #: what the migrations make by hand, because only this database has it; the laws of search say that it works
-BY_HAND = {"ix_message_words_words", "ix_message_words_unspaced"}
-#: Alembic's own
-#: what Alembic keeps, and a view of a table of ours
-NOT_OURS = {"alembic_version", "found_words"}
+BY_HAND = {
+    "ix_message_words_words",
+    "ix_message_words_unspaced",
+    "ix_document_words_words",
+    "ix_document_words_unspaced",
+}
+#: views of tables of ours
+VIEWS = ("found_words", "found_document_words")
+#: what Alembic keeps, and the views
+NOT_OURS = {"alembic_version", *VIEWS}
 #: types of pgvector, which SQLAlchemy does not know
 FOREIGN_TYPES = ("halfvec", "vector")
 _EXTENSIONS = "SELECT extname FROM pg_extension"
@@ -135,12 +142,13 @@ async def test_row_level_security_is_forced_on_every_table_of_tenants(migrated: 
     there: dict[str, set[Any]] = {name: set() for name, _, _ in rows}
     for table, *policy in await migrated.execute(sa.text(_POLICIES)):
         there[table].add(tuple(policy))
-    assert there == {name: POLICIES | ({QUEUE} if name == "jobs" else set()) for name in there}
+    assert there == {name: POLICIES | ({QUEUE} if name in {"jobs", "document_jobs"} else set()) for name in there}
 
 
-async def test_words_are_found_in_rows_of_the_transactions_tenant_alone(migrated: AsyncConnection) -> None:
+@pytest.mark.parametrize("view", VIEWS)
+async def test_words_are_found_in_rows_of_the_transactions_tenant_alone(view: str, migrated: AsyncConnection) -> None:
     """I11: no policy binds the view, so that the index of words can be used; it compares the tenant by itself."""
-    (definition,) = (await migrated.execute(sa.text("SELECT pg_get_viewdef('found_words'::regclass)"))).scalars()
+    (definition,) = (await migrated.execute(sa.text(f"SELECT pg_get_viewdef('{view}'::regclass)"))).scalars()
     assert "WHERE (tenant_id = current_setting('anaphora.tenant'::text, true))" in definition
-    options = "SELECT check_option FROM information_schema.views WHERE table_name = 'found_words'"
-    assert (await migrated.execute(sa.text(options))).scalars().all() == ["CASCADED"]
+    options = sa.text("SELECT check_option FROM information_schema.views WHERE table_name = :view")
+    assert (await migrated.execute(options, {"view": view})).scalars().all() == ["CASCADED"]

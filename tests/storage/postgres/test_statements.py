@@ -21,6 +21,7 @@ from anaphora.domain.vectors import Space
 from anaphora.ports.rows import PassageVector
 from anaphora.ports.store import Unit
 from anaphora.storage.columns import metadata
+from anaphora.storage.postgres.document_search import document_words
 from anaphora.storage.postgres.search import message_words
 from anaphora.storage.tables import store_meta
 from anaphora.testing import FakeClock
@@ -29,12 +30,20 @@ from anaphora.testing.scripted import ScriptedChat
 
 pytestmark = pytest.mark.anyio
 
-_OF_TENANTS = {table.name for table in (*metadata.sorted_tables, message_words) if table is not store_meta}
-_OF_TENANTS.add("found_words")  # a view of one of them
+_INDEXES = (message_words, document_words)
+_OF_TENANTS = {table.name for table in (*metadata.sorted_tables, *_INDEXES) if table is not store_meta}
+_OF_TENANTS |= {"found_words", "found_document_words"}  # views of some of them
 _NAMED = re.compile(r"\b(?:FROM|JOIN|UPDATE|INTO)\s+(\w+)(?:\s+AS\s+(\w+))?", re.IGNORECASE)
 _VOLATILE = re.compile(r"\b(?:now|clock_timestamp|random|gen_random_uuid|nextval|uuid_generate\w*)\s*\(", re.IGNORECASE)
 #: what looks at all tenants: for workers and for upkeep
-_FOR_ALL = ("row_number() OVER (PARTITION BY jobs.tenant_id", "count(*) AS count_1 \nFROM jobs")
+_FOR_ALL = (
+    "row_number() OVER (PARTITION BY jobs.tenant_id",
+    "count(*) AS count_1 \nFROM jobs",
+    "row_number() OVER (PARTITION BY document_jobs.tenant_id",
+    "count(*) AS count_1 \nFROM document_jobs",
+    "SELECT DISTINCT sessions.tenant_id",
+    "WHERE erasures.state = 'running' UNION",
+)
 
 
 @contextmanager
@@ -173,6 +182,87 @@ async def _topics(folder: Path) -> None:
         await chat.reset()
 
 
+async def _documents(folder: Path) -> None:
+    """Everything that becomes of documents."""
+    settings: dict[str, Any] = {"db": await database_of(folder), "durability": "normal", "embedder": "local"}
+    async with opened(folder, **settings) as memory:
+        kb = memory.knowledge
+        first = await kb.add("Apples grow. 東京", user="u", metadata={"tags": ["a"], "n": 1})
+        await kb.add("Apples grow. 東京", user="u", metadata={"tags": ["b"], "n": 1})
+        await kb.add("One.", user="u", key="k")
+        await kb.add("Two.", user="u", key="k")
+        await memory.work()
+        where = 'tags contains "b" and not (n = 2 or exists d.e) and tags != 1'
+        assert len(await kb.search("apples 東京", user="u", doc_type="document", where=where)) == 1
+        assert len(await kb.list(user="u", before=first.id)) == 0
+        await kb.get(first.id, user="u")
+        await kb.update(first.id, user="u", text="Pears.")
+        await memory._services.reindex.plan(TENANT)
+        await memory._services.reindex.forget(TENANT)
+        await memory.work()
+        await memory.restore([line async for line in memory.export()], tenant="another")
+        assert len([line async for line in memory.export(user="u", session="s")]) == 2
+        await kb.delete(first.id, user="u")
+        await conversation(memory).add("user", "Hello.")
+        await conversation(memory).edit(0, "Hi.")
+        await conversation(memory).reset()
+
+
+async def _archive(folder: Path) -> None:
+    """What is compressed by tokens, archived, found again in another session, and changed."""
+    clock = FakeClock()
+    settings: dict[str, Any] = {
+        "db": await database_of(folder),
+        "durability": "normal",
+        "strategy": "token_budget",
+        "token_budget": {"threshold_tokens": 300, "recent_messages_to_keep": 4, "archive_conversations": True},
+        "recall": {"conversations": True, "agents": ("b",)},
+    }
+    async with opened(folder, chat=ScriptedChat(), clock=clock, **settings) as memory:
+        chat = conversation(memory)
+        await say(chat, 60)
+        await settle(memory, clock)
+        await conversation(memory, session="2").context("Remind me of word3?")
+        await chat.edit(3, "#3# corrected")
+        await settle(memory, clock)
+        await chat.end()
+        await settle(memory, clock)
+        await memory.restore([line async for line in memory.export()], tenant="another")
+        await chat.reset()
+
+
+async def _erasures(folder: Path) -> None:
+    """Everything that is erased, and everything that expires."""
+    clock = FakeClock()
+    settings: dict[str, Any] = {"db": await database_of(folder), "durability": "normal", "extraction": "batch"}
+    settings |= {"retention": {"days": 1.0}, "batch_extraction": {"threshold": 2, "batch": 4}}
+    async with opened(folder, clock=clock, **settings) as memory:
+        for user, session in (("u", "1"), ("u", "2"), ("v", "1"), ("w", "1")):
+            chat = memory.session(user=user, session=session)
+            for number in range(6):
+                await chat.add("user", f"I am allergic to nuts of kind {number}.", key=f"{number}")
+                await chat.add("assistant", "Noted.")
+        await memory.subjects.create("garden", user="u", members=["v"])
+        await memory.work()
+        lines = [line async for line in memory.export()]
+        for target in ({"user": "u", "session": "1", "message": 2}, {"user": "u", "session": "2"}, {"source": "api"}):
+            await memory.erase(**target, dry_run=True)
+        await memory.erase(user="u", session="1", message=2)
+        await memory.erase(user="u", session="2")
+        await memory.erase(fact=(await memory.facts.list(user="u", limit=1))[0].id)
+        await memory.erase(user="u", dry_run=True)
+        await memory.erase(user="u")
+        await memory.erase(source="agent:clerk")
+        await memory.erase(source="api", user="v")
+        await memory.restore(lines)
+        await memory.retention.keep(2, user="w", session="1")
+        clock.jump(259_200.0)
+        await memory.retention.run()
+        await memory.retention.expired()
+        await memory.retention.restore(user="w", session="1")
+        await memory.erasures()
+
+
 def _without_tenant(statement: str) -> set[str]:
     """The tables of tenants, as they are called in the statement, of which no tenant is asked for."""
     found = {(alias or name) for name, alias in _NAMED.findall(statement) if name in _OF_TENANTS}
@@ -193,6 +283,9 @@ async def test_every_statement_names_the_tenant_of_every_table_and_changes_nothi
         await _vectors(tmp_path / "vectors")
         await _facts(tmp_path / "facts")
         await _topics(tmp_path / "topics")
+        await _documents(tmp_path / "documents")
+        await _archive(tmp_path / "archive")
+        await _erasures(tmp_path / "erasures")
     ours = {
         s
         for s in statements
@@ -227,7 +320,7 @@ def test_a_statement_without_its_tenant_is_seen(statement: str, found: set[str])
 
 
 def test_the_tenant_leads_every_key_and_every_reference() -> None:
-    for table in (*metadata.sorted_tables, message_words):
+    for table in (*metadata.sorted_tables, *_INDEXES):
         if table is store_meta:
             continue
         keys = [table.primary_key.columns]

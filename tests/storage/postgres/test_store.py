@@ -255,5 +255,6 @@ async def test_the_right_rows_are_the_tables_of_this_version(tmp_path: Path) -> 
 
         granted = await store._transactions.survey("all", rights)
         assert granted == {table.name for table in metadata.sorted_tables if table is not store_meta} | {
-            "message_words"
+            "document_words",
+            "message_words",
         }

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import TypeAlias
 from uuid import UUID
 
+from anaphora.domain.document_records import DocumentRecord
 from anaphora.domain.fact_records import (
     ChunkRecord,
     FactRecord,
@@ -35,12 +36,14 @@ from anaphora.domain.records import (
 )
 from anaphora.domain.topic_records import TopicRecord
 from anaphora.errors import InvalidInput
-from anaphora.services.export import Tally
+from anaphora.services.importing.document_lines import DocumentLines
 from anaphora.services.importing.fact_lines import FactLines
 from anaphora.services.importing.page_lines import PageLines
 from anaphora.services.importing.pieces import BLOCK, Item, Piece, Receipts
 from anaphora.services.importing.session_lines import SessionLines
 from anaphora.services.importing.values import BadFile
+from anaphora.services.settings import without_agent
+from anaphora.services.tally import Tally
 
 #: what belongs to a session
 _Said: TypeAlias = MessageRecord | VersionRecord | SummaryRecord | ChunkRecord | TopicRecord | MoveRecord
@@ -148,6 +151,7 @@ class _Reader:
         self._tally = Tally()
         self._facts = FactLines(self._lengths, self._tally)
         self._pages = PageLines(self._lengths, self._tally)
+        self._documents = DocumentLines(self._lengths, self._tally)
         #: the footer was read
         self.over = False
 
@@ -155,8 +159,10 @@ class _Reader:
         """Take one record in; what is complete by that is handed out."""
         if self.over or self._begun == isinstance(record, HeaderRecord):
             raise InvalidInput("an export has one header, at its beginning, and one footer, at its end")
-        if self._pages.begun and not isinstance(record, PageRecord | FooterRecord):
-            raise InvalidInput("pages of notepads stand behind all else")
+        if self._documents.begun and not isinstance(record, DocumentRecord | FooterRecord):
+            raise InvalidInput("documents stand behind all else")
+        if self._pages.begun and not isinstance(record, PageRecord | DocumentRecord | FooterRecord):
+            raise InvalidInput("pages of notepads stand behind all else but documents")
         match record:
             case HeaderRecord():
                 self._begun = True
@@ -167,22 +173,29 @@ class _Reader:
                 yield from self._close()
                 yield from self._add_receipt(record, line)
             case FooterRecord():
-                yield from self._close()
-                yield from self._flush_receipts(line)
-                yield from self._facts.flush()
+                yield from self._finish(line)
                 yield from self._pages.flush()
+                yield from self._documents.flush()
                 self._end(record)
             case SubjectRecord() | FactRecord() | FactVersionRecord() | FactSourceRecord():
                 yield from self._close()
                 yield from self._flush_receipts(line)
                 yield from self._take_known(record, line)
             case PageRecord():
-                yield from self._close()
-                yield from self._flush_receipts(line)
-                yield from self._facts.flush()
+                yield from self._finish(line)
                 yield from self._pages.add(record, line)
+            case DocumentRecord():
+                yield from self._finish(line)
+                yield from self._pages.flush()
+                yield from self._documents.add(record, line)
             case _:
                 yield from self._take_said(record, chars)
+
+    def _finish(self, line: int) -> Iterator[Item]:
+        """Sessions, receipts and facts are over."""
+        yield from self._close()
+        yield from self._flush_receipts(line)
+        yield from self._facts.flush()
 
     def _take_said(self, record: _Said, chars: int) -> Iterator[Piece]:
         session = self._session
@@ -219,7 +232,7 @@ class _Reader:
         key = (about.user, about.agent, about.session)
         if key <= self._key or self._last_receipt is not None or self._facts.begun:
             raise InvalidInput("sessions stand in the order of user, agent and name, before all receipts")
-        if about.strategy is not None and about.strategy not in self._strategies:
+        if about.strategy is not None and without_agent(about.strategy) not in self._strategies:
             known = ", ".join(sorted(self._strategies))
             raise InvalidInput(f"strategy: there is none of this name here, only {known}")
         self._tally.sessions += 1
@@ -251,6 +264,7 @@ class _Reader:
 
     def _end(self, record: FooterRecord) -> None:
         self.over = True
-        self._tally.users = len({user for user, _, _ in self._lengths} | self._facts.owners | self._pages.users)
+        users = {user for user, _, _ in self._lengths} | self._facts.owners
+        self._tally.users = len(users | self._pages.users | self._documents.users)
         if any(getattr(record, name) != count for name, count in asdict(self._tally).items()):
             raise InvalidInput("the counts are not those of the lines before")

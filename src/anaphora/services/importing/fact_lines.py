@@ -11,8 +11,8 @@ from anaphora.domain.facts import FactState, Visibility
 from anaphora.domain.messages import Trust
 from anaphora.errors import InvalidInput
 from anaphora.rules.text import one_line
-from anaphora.services.export import Tally
 from anaphora.services.importing.pieces import BLOCK, KnownFact, KnownFacts, Subjects
+from anaphora.services.tally import Tally
 
 _Place = tuple[str, str, int]
 

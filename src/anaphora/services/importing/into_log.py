@@ -9,6 +9,7 @@ from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import Message, NewMessage, Receipt
 from anaphora.ports.clock import Clock
 from anaphora.ports.store import Unit
+from anaphora.rules.erasure import mark_of_import
 from anaphora.services import ingest as ingesting
 from anaphora.services.importing.marks import Mark
 
@@ -34,9 +35,16 @@ class IntoLog:
         turns: str,
         source: str,
         idempotency_key: str | None,
+        marks: Sequence[str],
     ) -> Receipt:
         """Append through the service, with all its checks."""
-        return await self.service.append(key, messages, turns=turns, source=source, idempotency_key=idempotency_key)
+        return await self.service.append(
+            key, messages, turns=turns, source=source, idempotency_key=idempotency_key, marks=marks
+        )
+
+    def keyed(self, key: SessionKey, source: str, digest: str) -> str:
+        """By what an imported message would be known again if it had been erased."""
+        return mark_of_import(self.service.secret, key, source, digest)
 
     async def imported(self, key: SessionKey, source: str, *, upto: int | None = None) -> Message | None:
         """The newest such message, looked for from the end."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -16,12 +16,22 @@ class Mark:
 
     position: int = 0
     digest: str = ""
+    #: instead of the digest, if something of it was erased: that digest keyed
+    keyed: str = ""
 
     @classmethod
     def of(cls, message: Message | None) -> Mark:
         """The mark of a stored message; the start if it has none."""
         mark = None if message is None else message.metadata.get(IMPORT_MARK)
-        return cls(int(mark["position"]), str(mark["digest"])) if isinstance(mark, Mapping) else cls()
+        if not isinstance(mark, Mapping):
+            return cls()
+        return cls(int(mark["position"]), str(mark.get("digest", "")), str(mark.get("keyed", "")))
+
+    def is_of(self, read: Mark, key: Callable[[str], str]) -> bool:
+        """Whether a mark that was read is this stored one; `key` keys a digest."""
+        if self.keyed:
+            return self.position == read.position and self.keyed == key(read.digest)
+        return self == read
 
     def after(self, message: NewMessage) -> Mark:
         """The mark behind one more message."""

@@ -8,8 +8,8 @@ from anaphora.domain.messages import Trust
 from anaphora.domain.notepad import PageAction
 from anaphora.domain.notepad_records import PageRecord
 from anaphora.errors import InvalidInput
-from anaphora.services.export import Tally
 from anaphora.services.importing.pieces import Notepad
+from anaphora.services.tally import Tally
 
 
 class PageLines:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from anaphora.domain.document_records import DocumentRecord
 from anaphora.domain.fact_records import (
     ChunkRecord,
     FactRecord,
@@ -116,4 +117,16 @@ class Notepad:
         return len(self.pages)
 
 
-Item = Piece | Receipts | Subjects | KnownFacts | Notepad
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Documents:
+    """Documents, each with its line."""
+
+    documents: tuple[tuple[int, DocumentRecord], ...]
+
+    @property
+    def weight(self) -> int:
+        """How much there is to write: a block of documents is a transaction of its own."""
+        return BLOCK
+
+
+Item = Piece | Receipts | Subjects | KnownFacts | Notepad | Documents

@@ -11,23 +11,31 @@ last.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeAlias
+from uuid import UUID
 
 import anyio.to_thread
 
+from anaphora.domain.documents import DocumentChunk
 from anaphora.domain.keys import SeqRange, SessionKey, checked_id, union, uuid7
 from anaphora.domain.plans import TAIL_TURNS
 from anaphora.domain.summaries import Method, SummaryStatus
 from anaphora.errors import InvalidInput
 from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.exchange import Entry, Kept
+from anaphora.ports.models import TokenCounter
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Store, Unit
+from anaphora.rules.documents import Chunking
+from anaphora.rules.erasure import mark_of_receipt
+from anaphora.services.importing.erased import Gone
 from anaphora.services.importing.exported import Source, pieces, verified
-from anaphora.services.importing.pieces import BLOCK, Item, KnownFacts, Notepad, Piece, Receipts, Subjects
+from anaphora.services.importing.pieces import BLOCK, Documents, Item, KnownFacts, Notepad, Piece, Receipts, Subjects
+from anaphora.services.importing.restore_documents import chunks_of, settle_documents
 from anaphora.services.importing.restore_facts import settle_facts, settle_subjects, settle_successors
 from anaphora.services.importing.restore_pages import settle_notepad
 from anaphora.services.importing.restoring import Group, Outcome, Run
@@ -35,6 +43,8 @@ from anaphora.services.importing.run import ImportReport, Progress
 from anaphora.services.importing.values import BadFile
 from anaphora.services.planning import Planning, first_without_model
 from anaphora.services.settings import live_reader, rebuild_reader
+
+_Chunks: TypeAlias = Mapping[UUID, Sequence[DocumentChunk]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +56,8 @@ class Restore:
     clock: Clock
     randomness: Randomness
     failpoint: Failpoint
+    counter: TokenCounter
+    chunking: Chunking
     max_message_bytes: int = 1 << 20
 
     async def restore(
@@ -94,43 +106,57 @@ class Restore:
                 yield group
 
     async def _take(self, run: Run, group: Group) -> None:
-        outcomes = await self.store.read(run.tenant, partial(self._settle, run=run, group=group, write=False))
+        outcomes = await self.store.read(run.tenant, partial(self._settle, run=run, group=group, chunks=None))
         if any(outcome.needed for outcome in outcomes):
-            outcomes = await self.store.write(run.tenant, partial(self._settle, run=run, group=group, write=True))
+            chunks = await self._cut(group)
+            outcomes = await self.store.write(run.tenant, partial(self._settle, run=run, group=group, chunks=chunks))
             self.failpoint("restore.after_block")
         run.apply(group, outcomes)
+
+    async def _cut(self, group: Group) -> _Chunks:
+        """The chunks of the documents."""
+        made: dict[UUID, Sequence[DocumentChunk]] = {}
+        for item in group:
+            if isinstance(item, Documents):
+                made |= await anyio.to_thread.run_sync(chunks_of, item, self.chunking, self.counter.count)
+        return made
 
     async def _put_right(self, run: Run) -> None:
         if await self.store.read(run.tenant, partial(settle_successors, run=run, write=False)):
             await self.store.write(run.tenant, partial(settle_successors, run=run, write=True))
             self.failpoint("restore.after_block")
 
-    def _settle(self, unit: Unit, *, run: Run, group: Group, write: bool) -> Sequence[Outcome]:
-        """Compare, and write what is missing; or only see whether something is. It may run twice."""
+    def _settle(self, unit: Unit, *, run: Run, group: Group, chunks: _Chunks | None) -> Sequence[Outcome]:
+        """Compare, and write what is missing; without chunks only see whether something is. It may run twice."""
+        write = chunks is not None
         fates = dict(run.fates)
         outcomes: list[Outcome] = []
+        gone = Gone.of(unit, run)
         for item in group:
             match item:
                 case Piece():
                     key = run.key(item.about)
-                    outcome = self._settle_piece(unit, run, item, fates.get(key, Outcome(key=key)), write=write)
+                    outcome = self._settle_piece(unit, gone, item, fates.get(key, Outcome(key=key)), write=write)
                     fates[key] = outcome
                 case Receipts():
-                    outcome = _settle_receipts(unit, run, fates, item, write=write)
+                    outcome = _settle_receipts(unit, gone, fates, item, write=write)
                 case Subjects():
-                    outcome = settle_subjects(unit, run, item, write=write)
+                    outcome = settle_subjects(unit, gone, item, write=write)
                 case KnownFacts():
-                    outcome = settle_facts(unit, run, item, write=write)
+                    outcome = settle_facts(unit, gone, item, write=write)
                 case Notepad():
-                    outcome = settle_notepad(unit, run, fates, item, write=write)
+                    outcome = settle_notepad(unit, gone, fates, item, write=write)
+                case Documents():
+                    outcome = settle_documents(unit, gone, fates, item, chunks=chunks)
             outcomes.append(outcome)
         return outcomes
 
-    def _settle_piece(self, unit: Unit, run: Run, piece: Piece, before: Outcome, *, write: bool) -> Outcome:
+    def _settle_piece(self, unit: Unit, gone: Gone, piece: Piece, before: Outcome, *, write: bool) -> Outcome:
+        run = gone.run
         key = run.key(piece.about)
-        before = replace(before, new=0, held=0, needed=False)
-        if before.complaint is not None:
-            return before
+        before = replace(before, new=0, held=0, erased=0, needed=False)
+        if before.complaint is not None or gone.session(piece.about):
+            return replace(before, erased=0 if before.complaint else len(piece.entries))
         row = unit.sessions.lock(key) if write else unit.sessions.find(key)
         head = row.head if row is not None else 0
         if head < piece.start:
@@ -144,11 +170,14 @@ class Restore:
         holder = unit.exchange.holder(key.tenant, [entry.message.id for entry in missing]) if missing else None
         if holder is not None:
             return replace(outcome, complaint=_held_by(run, piece, holder))
+        sound = gone.blanked(key, missing, self.clock.now())
+        erased = sum(entry.message.erased for entry in sound) - sum(entry.message.erased for entry in missing)
+        outcome = replace(outcome, exact=outcome.exact and not erased, erased=outcome.erased + erased)
         if write:
-            after = self._add(unit, key, piece, row, missing)
+            after = self._add(unit, key, piece, row, sound)
             if piece.last:
                 self._finish(unit, after, piece, exact=outcome.exact)
-        return replace(outcome, new=len(missing), needed=True)
+        return replace(outcome, new=len(missing) - erased, needed=True)
 
     def _add(
         self, unit: Unit, key: SessionKey, piece: Piece, row: SessionRow | None, missing: Sequence[Entry]
@@ -241,7 +270,7 @@ def _compared(
     """Whether the messages that are there are those of the piece."""
     if row is None or not shared:
         return before
-    exact = before.exact
+    exact, erased = before.exact, 0
     stamps = unit.exchange.stamps(row, SeqRange(piece.start, piece.start + len(shared)))
     for entry, stamp in zip(shared, stamps, strict=True):
         message = entry.message
@@ -249,19 +278,23 @@ def _compared(
             return replace(before, complaint=_another(run, piece, f"its message {message.seq} is another one"))
         if (stamp.version, stamp.changed_at) == (message.version, message.changed_at):
             continue
+        erased += stamp.erased
         if stamp.version <= message.version:
             return replace(before, complaint=_another(run, piece, f"its message {message.seq} was changed since"))
         exact = False
-    return replace(before, exact=exact, held=len(shared))
+    return replace(before, exact=exact, held=len(shared) - erased, erased=erased)
 
 
-def _settle_receipts(unit: Unit, run: Run, fates: dict[SessionKey, Outcome], item: Receipts, *, write: bool) -> Outcome:
+def _settle_receipts(
+    unit: Unit, gone: Gone, fates: dict[SessionKey, Outcome], item: Receipts, *, write: bool
+) -> Outcome:
+    run, erased = gone.run, gone.receipts(item.receipts)
     known = unit.exchange.known_receipts(run.tenant, [receipt.id for receipt in item.receipts])
     rows: dict[SessionKey, SessionRow | None] = {}
     missing: list[Kept] = []
     for receipt in item.receipts:
         key = run.key(receipt)
-        if key in fates and fates[key].complaint is not None:
+        if (key in fates and fates[key].complaint is not None) or mark_of_receipt(run.secret, receipt.id) in erased:
             continue
         if key not in rows:
             rows[key] = unit.sessions.find(key)
@@ -270,8 +303,8 @@ def _settle_receipts(unit: Unit, run: Run, fates: dict[SessionKey, Outcome], ite
             continue  # its messages are about to be written with it, or somebody reset the session just now
         epoch = row.epoch - 1 if receipt.erased else row.epoch
         stored = known.get(receipt.id)
-        gone = stored is not None and stored.session_id == row.id and stored.epoch < epoch
-        if stored is None or gone:
+        over = stored is not None and stored.session_id == row.id and stored.epoch < epoch
+        if stored is None or over:
             missing.append(Kept(session_id=row.id, epoch=epoch, receipt=receipt))
     if write:
         unit.exchange.add_receipts(run.tenant, missing)

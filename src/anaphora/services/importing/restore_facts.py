@@ -10,7 +10,7 @@ edited or deleted here since is not quoted again, and a fact that nothing speaks
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 from uuid import UUID
@@ -22,8 +22,10 @@ from anaphora.domain.messages import Trust
 from anaphora.ports.exchange import FactEntry, Said
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Unit
+from anaphora.rules.erasure import mark_of_fact
 from anaphora.rules.facts.tombstones import is_buried
 from anaphora.rules.language.words import terms
+from anaphora.services.importing.erased import Gone
 from anaphora.services.importing.pieces import KnownFact, KnownFacts, Subjects
 from anaphora.services.importing.restoring import Outcome, Run
 from anaphora.services.importing.values import BadFile
@@ -37,20 +39,26 @@ _BELIEVED = (FactState.ACTIVE, FactState.REVIEW)
 _Saying: TypeAlias = tuple[str, str, str]
 
 
-def settle_subjects(unit: Unit, run: Run, item: Subjects, *, write: bool) -> Outcome:
+def settle_subjects(unit: Unit, gone: Gone, item: Subjects, *, write: bool) -> Outcome:
     """Make those that are not there; one of the same name that somebody else owns is another one.
 
     With a user given, only the user's own are made: nobody else has agreed to anything.
     """
+    run = gone.run
     complaint: BadFile | None = None
     needed = False
+    erased = 0
     for line, record in item.subjects:
         owner = run.called(record.owner)
+        if gone.owner(record.owner, None, record.created_at):
+            erased += 1
+            continue
         here = unit.subjects.get(run.tenant, record.id)
         if here is None and run.user in {None, owner}:
             needed = True
             if write:
-                members = dict.fromkeys(run.called(member) for member in record.members)
+                there = (member for member in record.members if not gone.owner(member, None, record.created_at))
+                members = dict.fromkeys(map(run.called, there))
                 made = Subject(
                     id=record.id, name=record.name, owner=owner, created_at=record.created_at, members=tuple(members)
                 )
@@ -58,11 +66,13 @@ def settle_subjects(unit: Unit, run: Run, item: Subjects, *, write: bool) -> Out
                 here = unit.subjects.get(run.tenant, record.id)
         if here is not None and here.owner != owner:
             complaint = complaint or _another(run, record.id, line)
-    return Outcome(complaint=complaint, needed=needed)
+    return Outcome(complaint=complaint, needed=needed, erased=erased)
 
 
-def settle_facts(unit: Unit, run: Run, item: KnownFacts, *, write: bool) -> Outcome:
+def settle_facts(unit: Unit, gone: Gone, item: KnownFacts, *, write: bool) -> Outcome:
     """Write those that are missing, and sources that are missing of what says the same; or see whether any are."""
+    run, marks = gone.run, gone.facts(item.facts)
+    sound = [known for known in item.facts if not _is_erased(gone, marks, known)]
     if write:
         for owner in sorted({run.called(known.fact.owner) for known in item.facts}):
             unit.facts.alone(run.tenant, owner)
@@ -70,19 +80,25 @@ def settle_facts(unit: Unit, run: Run, item: KnownFacts, *, write: bool) -> Outc
     complaint = next(
         (
             _of_another(run, known)
-            for known in item.facts
+            for known in sound
             if there.get(known.fact.id, run.called(known.fact.owner)) != run.called(known.fact.owner)
         ),
         None,
     )
-    batch = _Batch(unit, run, [known for known in item.facts if known.fact.id not in there])
+    batch = _Batch(unit, run, [known for known in sound if known.fact.id not in there])
     for known in batch.facts:
         batch.take(known)
     sources = batch.missing_sources()
     if write:
         unit.exchange.add_facts(run.tenant, batch.entries)
         unit.exchange.add_sources(run.tenant, sources)
-    return Outcome(complaint=complaint, needed=bool(batch.entries or sources))
+    erased = len(item.facts) - len(sound)
+    return Outcome(complaint=complaint, needed=bool(batch.entries or sources), erased=erased)
+
+
+def _is_erased(gone: Gone, marks: Container[str], known: KnownFact) -> bool:
+    fact = known.fact
+    return mark_of_fact(gone.run.secret, fact.id) in marks or gone.owner(fact.owner, fact.agent, fact.created_at)
 
 
 def settle_successors(unit: Unit, run: Run, *, write: bool) -> bool:

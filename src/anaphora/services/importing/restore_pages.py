@@ -13,6 +13,7 @@ from anaphora.domain.notepad import Page
 from anaphora.domain.notepad_records import PageRecord
 from anaphora.ports.store import Unit
 from anaphora.rules.notepad import made_of
+from anaphora.services.importing.erased import Gone
 from anaphora.services.importing.pieces import Notepad
 from anaphora.services.importing.restoring import Outcome, Run
 from anaphora.services.importing.values import BadFile
@@ -21,8 +22,12 @@ from anaphora.services.settings import NOTEPAD_READER
 _PAGE = 500
 
 
-def settle_notepad(unit: Unit, run: Run, fates: Mapping[SessionKey, Outcome], item: Notepad, *, write: bool) -> Outcome:
+def settle_notepad(
+    unit: Unit, among: Gone, fates: Mapping[SessionKey, Outcome], item: Notepad, *, write: bool
+) -> Outcome:
     """Compare, and write what is missing; or only see whether something is."""
+    run = among.run
+    erased = {page.version for page in item.pages if among.owner(item.user, item.agent, page.created_at)}
     tenant, user, agent = run.tenant, run.called(item.user), item.agent
     if write:
         unit.notepads.alone(tenant, user, agent)
@@ -32,7 +37,9 @@ def settle_notepad(unit: Unit, run: Run, fates: Mapping[SessionKey, Outcome], it
     gone: set[int] = set()
     missing: list[Page] = []
     for version, page in found.items():
-        if version in here:
+        if version in erased:
+            gone.add(version)
+        elif version in here:
             if page != here[version]:
                 return Outcome(complaint=_another(run, item, user))
         elif page is None or version < newest:
@@ -44,7 +51,7 @@ def settle_notepad(unit: Unit, run: Run, fates: Mapping[SessionKey, Outcome], it
     if write:
         for page in missing:
             unit.notepads.insert(tenant, page)
-    return Outcome(needed=bool(missing))
+    return Outcome(needed=bool(missing), erased=len(erased))
 
 
 def _pages(unit: Unit, tenant: str, user: str, agent: str) -> Sequence[Page]:

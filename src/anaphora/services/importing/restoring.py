@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from anaphora.domain.documents import owner_of
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.records import ReceiptRecord, SessionRecord
 from anaphora.services.importing.exported import Source
-from anaphora.services.importing.pieces import Item, KnownFacts, Notepad, Piece, Subjects
+from anaphora.services.importing.pieces import Documents, Item, KnownFacts, Notepad, Piece, Subjects
 from anaphora.services.importing.run import ImportReport, Progress
 from anaphora.services.importing.values import BadFile
 
@@ -26,6 +27,8 @@ class Outcome:
     exact: bool = True
     new: int = 0
     held: int = 0
+    #: erased here, and not brought in again
+    erased: int = 0
     #: there is something to write
     needed: bool = False
 
@@ -71,6 +74,9 @@ class Run:
                     self.succeeded |= any(known.fact.superseded_by is not None for known in item.facts)
                 case Notepad():
                     self.only = item.user
+                case Documents():
+                    owners = (owner_of(tuple(record.namespace)) for _, record in item.documents)
+                    self.only = next((owner for owner in owners if owner is not None), self.only)
                 case Subjects():
                     self.subjects |= {record.id: record.owner for _, record in item.subjects}
                 case _:
@@ -95,6 +101,7 @@ class Run:
                 sessions=self.report.sessions + over,
                 messages=self.report.messages + outcome.new,
                 held=self.report.held + outcome.held,
+                erased=self.report.erased + outcome.erased,
             )
         if self.progress is not None:
             self.progress(self.report)

@@ -29,7 +29,7 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import Message, NewMessage, Receipt
-from anaphora.errors import AnaphoraError, InvalidInput, KeyReused
+from anaphora.errors import AnaphoraError, Erased, InvalidInput, KeyReused
 from anaphora.ports.clock import Clock
 from anaphora.services.importing.marks import Mark
 from anaphora.services.importing.values import BadFile, ImportedConversation
@@ -61,13 +61,19 @@ class Ingest(Protocol):
         turns: str,
         source: str,
         idempotency_key: str | None,
+        marks: Sequence[str],
     ) -> Receipt:
         """Append as one; a key is good for one session, and no longer than the messages that it brought.
 
         Raises:
+            Erased: some of them were erased here: `marks` are what tells which.
             KeyReused: the key brought other messages to this session before.
 
         """
+        ...
+
+    def keyed(self, key: SessionKey, source: str, digest: str) -> str:
+        """By what an imported message would be known again if it had been erased."""
         ...
 
     async def imported(self, key: SessionKey, source: str, *, upto: int | None = None) -> Message | None:
@@ -87,6 +93,8 @@ class ImportReport:
     messages: int = 0
     #: messages that it held already
     held: int = 0
+    #: messages, facts, subjects and pages that were erased here: they are not brought in again
+    erased: int = 0
 
 
 Progress = Callable[[ImportReport], None]
@@ -164,6 +172,7 @@ class _Run:
         self._alone = 0
         self._messages = 0
         self._held = 0
+        self._erased = 0
         self._complaint: BadFile | None = None
         self._fault: AnaphoraError | None = None
 
@@ -207,7 +216,7 @@ class _Run:
             if self._fault or cursor.refused or read.position >= cursor.stored.position:
                 continue
             mark = Mark.of(await self._ingest.imported(key, source, upto=read.position))
-            if mark.position == read.position and mark != read:
+            if mark.position == read.position and not mark.is_of(read, self._keying(key, source)):
                 self._complaint = self._complaint or _another(cursor.file, cursor.where, key.session, cursor.stored)
 
     async def _take(self, item: ImportedConversation) -> None:
@@ -238,9 +247,14 @@ class _Run:
         for message in messages:
             cursor.read = cursor.read.after(message)
             entries.append((cursor.read, cursor.read.on(message)))
+        keyed = self._keying(key, item.source)
+        erased: set[str] = set()
         while True:
-            block = _lacking(entries, cursor.stored, item)
+            lacking = _lacking(entries, cursor.stored, item, keyed)
+            block = [entry for entry in lacking if keyed(entry[0].digest) not in erased]
+            self._erased += 0 if block else len(lacking)
             if not block:
+                entries = entries[: len(entries) - len(lacking)]
                 break
             first = block[0][0].position
             try:
@@ -251,7 +265,11 @@ class _Run:
                         turns=item.turns,
                         source=item.source,
                         idempotency_key=f"{item.source}:{first}",
+                        marks=[keyed(mark.digest) for mark, _ in block],
                     )
+            except Erased as error:
+                erased |= error.marks
+                continue
             except KeyReused:
                 cursor.stored = Mark.of(await self._ingest.imported(key, item.source))
                 if cursor.stored.position < first:
@@ -265,7 +283,8 @@ class _Run:
             cursor.stored = block[-1][0]
             new = 0 if receipt.repeated else len(block)
             self._messages += new
-            self._held += len(entries) - new
+            self._erased += len(lacking) - len(block)
+            self._held += len(entries) - new - len(lacking) + len(block)
             self._tell()
             return
         self._held += len(entries)
@@ -282,6 +301,9 @@ class _Run:
             if rest > 0:
                 await clock.sleep(rest)
 
+    def _keying(self, key: SessionKey, source: str) -> Callable[[str], str]:
+        return lambda digest: self._ingest.keyed(key, source, digest)
+
     def _user(self, item: ImportedConversation) -> str | None:
         return self._default_user if item.user is None else item.user
 
@@ -297,6 +319,7 @@ class _Run:
             sessions=len(self._cursors),
             messages=self._messages,
             held=self._held,
+            erased=self._erased,
         )
 
     def _tell(self) -> None:
@@ -320,11 +343,14 @@ def _next_few(conversations: Iterator[ImportedConversation]) -> tuple[list[Impor
 
 
 def _lacking(
-    entries: Sequence[tuple[Mark, NewMessage]], stored: Mark, item: ImportedConversation
+    entries: Sequence[tuple[Mark, NewMessage]],
+    stored: Mark,
+    item: ImportedConversation,
+    keyed: Callable[[str], str],
 ) -> Sequence[tuple[Mark, NewMessage]]:
     """The entries behind the stored mark, if the entry at the mark is what is stored."""
     behind = max(0, stored.position - entries[0][0].position + 1)
-    if 0 < behind <= len(entries) and entries[behind - 1][0] != stored:
+    if 0 < behind <= len(entries) and not stored.is_of(entries[behind - 1][0], keyed):
         raise _another(item.file, item.where, item.session, stored)
     return entries[behind:]
 

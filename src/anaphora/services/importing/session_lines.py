@@ -16,10 +16,10 @@ from anaphora.domain.topic_records import TopicRecord
 from anaphora.errors import InvalidInput
 from anaphora.ports.exchange import Entry
 from anaphora.rules.admission import check_size, new_message
-from anaphora.services.export import Tally
 from anaphora.services.importing.pieces import BLOCK, Piece
 from anaphora.services.importing.topic_lines import TopicLines
 from anaphora.services.settings import NOTEPAD_READER, live_reader
+from anaphora.services.tally import Tally
 from anaphora.strategies.batch_extraction import BatchExtraction
 from anaphora.strategies.topics import Topics
 
@@ -79,6 +79,8 @@ class SessionLines:
             raise InvalidInput("turn: expected the turn of the message before, or a new one that begins here")
         if (record.version > 1) != (record.changed_at is not None):
             raise InvalidInput("changed_at: expected for versions after the first, and only there")
+        if record.erased and not record.deleted:
+            raise InvalidInput("erased: what is erased is deleted")
         if record.deleted:
             if record.version == 1 or record.content or record.parts or record.name is not None or record.tokens:
                 raise InvalidInput("deleted: what is deleted was said before, and says nothing any more")
@@ -199,7 +201,8 @@ class SessionLines:
         check_size(said, self._max_message_bytes)
 
     def _check_versions(self) -> None:
-        if self._entries and len(self._entries[-1].versions) != self._entries[-1].message.version - 1:
+        last = self._entries[-1] if self._entries else None
+        if last is not None and len(last.versions) != (0 if last.message.erased else last.message.version - 1):
             raise InvalidInput(f"earlier versions of message {self._count - 1} are missing")
 
     def _check_complete(self) -> None:

@@ -14,6 +14,8 @@ from anaphora.ports.store import Unit
 from anaphora.services.maintenance import Check, Findings, Judge
 from anaphora.storage import checks
 from anaphora.storage.columns import metadata
+from anaphora.storage.document_tables import document_chunks
+from anaphora.storage.postgres.document_search import document_words
 from anaphora.storage.postgres.errors import translated
 from anaphora.storage.postgres.search import message_words
 from anaphora.storage.tables import messages, store_meta
@@ -49,7 +51,19 @@ _OUTLIVED = (
     .where(sa.or_(messages.c.seq.is_(None), messages.c.deleted))
     .limit(checks.FEW)
 )
+_NOT_INDEXED_CHUNKS = (
+    sa.select(document_chunks.c.document_id)
+    .outerjoin(
+        document_words,
+        (document_chunks.c.tenant_id == document_words.c.tenant_id)
+        & (document_chunks.c.document_id == document_words.c.document_id)
+        & (document_chunks.c.number == document_words.c.number),
+    )
+    .where(document_words.c.number.is_(None))
+    .limit(checks.FEW)
+)
 _INDEX: Final = (
+    ("chunks of documents that are not in the index", _NOT_INDEXED_CHUNKS),
     ("messages that are not in the index", _NOT_INDEXED),
     ("entries of the index whose message is gone", _OUTLIVED),
     ("vectors of messages that were deleted", OUTLIVED),
@@ -95,7 +109,9 @@ def examine_server(connection: sa.Connection, *, durability: str) -> Check:
 
 def _isolation(connection: sa.Connection) -> Check:
     """Row-level policies stand behind the tenant in every statement."""
-    names = [table.name for table in (*metadata.sorted_tables, message_words) if table is not store_meta]
+    names = [
+        table.name for table in (*metadata.sorted_tables, message_words, document_words) if table is not store_meta
+    ]
     found = Findings()
     there = {name: (forced, policy) for name, forced, policy in connection.execute(_POLICIES, {"names": names})}
     for name in names:

@@ -149,7 +149,7 @@ class TsWords(WordSearch):
         having = [0] * len(terms)
         wanted: dict[str, int] = {}
         for term, at in usable(terms).items():
-            wanted.setdefault(_plain(term), at)
+            wanted.setdefault(plain(term), at)
         texts = [text for text in wanted if text]
         if not texts:
             return (), having
@@ -179,7 +179,7 @@ class TsWords(WordSearch):
         if not wanted:
             return (), having
         where = {"tenant": scope.tenant, "scope": _asked(scope), "most": _MOST_TEXTS}
-        rows = self._connection.execute(_UNSPACED, {**where, "patterns": [f"%{_escaped(text)}%" for text in wanted]})
+        rows = self._connection.execute(_UNSPACED, {**where, "patterns": [f"%{escaped(text)}%" for text in wanted]})
         found: list[Found] = []
         for uid, seq, part, parts, text in rows:
             folded = text.casefold()
@@ -193,7 +193,7 @@ class TsWords(WordSearch):
 
 def _rows(entry: Indexed, *, added: datetime | None = None) -> Iterator[dict[str, Any]]:
     """A row for each passage."""
-    owner, agent, session = map(_beside, tokens_of(entry.key, entry.session_id))
+    owner, agent, session = map(beside, tokens_of(entry.key, entry.session_id))
     for part, text in enumerate(entry.passages):
         yield {
             "tenant": entry.key.tenant,
@@ -202,7 +202,7 @@ def _rows(entry: Indexed, *, added: datetime | None = None) -> Iterator[dict[str
             "part": part,
             "parts": len(entry.passages),
             "added": added,
-            "text": _plain(text),
+            "text": plain(text),
             "owner": owner,
             "agent": agent,
             "session": session,
@@ -210,17 +210,17 @@ def _rows(entry: Indexed, *, added: datetime | None = None) -> Iterator[dict[str
         }
 
 
-def _beside(token: str) -> str:
+def beside(token: str) -> str:
     """The token of a scope as it stands among the words: no word has a slash."""
     return f"/{token}"
 
 
 def _asked(scope: Scope) -> str:
     """The scope as a query."""
-    return f"'{_beside(scope.token)}'"
+    return f"'{beside(scope.token)}'"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """The words of a text as FTS5 sees them: letters and digits, without marks, in lower case."""
     if text.isascii():
         words = re.split(r"[\W_]+", text.lower())
@@ -234,5 +234,6 @@ def _plain(text: str) -> str:
 _MARKS = re.compile("[\u0300-\u036f]+")
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """The text as a part of a pattern of LIKE: nothing in it is syntax."""
     return re.sub(r"([\\%_])", r"\\\1", text)

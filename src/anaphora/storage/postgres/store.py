@@ -21,6 +21,7 @@ from anaphora.storage.closing import closing_store
 from anaphora.storage.effects import Effects
 from anaphora.storage.policy import DEFAULT_MAX_ATTEMPTS, AppendPolicy
 from anaphora.storage.postgres.appends import Appends, Results
+from anaphora.storage.postgres.document_search import TsDocuments
 from anaphora.storage.postgres.dsn import Dsn
 from anaphora.storage.postgres.engine import Connector
 from anaphora.storage.postgres.opening import open_server
@@ -101,15 +102,28 @@ class PostgresStore:
             ),
         )
 
+    async def due_documents(
+        self, *, now: datetime | None, lease_seconds: float, limit: int
+    ) -> Sequence[tuple[str, UUID]]:
+        """Tenant and id of documents of all tenants that wait for vectors and could be taken on at `now`."""
+        return await self._survey(
+            "queue",
+            lambda unit: unit.documents.queue.due(now=now or unit.now(), lease_seconds=lease_seconds, limit=limit),
+        )
+
     async def due_count(self, *, now: datetime | None, with_model: bool, with_embedder: bool = True) -> int:
         """Live jobs of all tenants that a worker could take at `now` (None: at any time), running ones included."""
         return await self._survey(
-            "queue", lambda unit: unit.jobs.due_count(now=now, with_model=with_model, with_embedder=with_embedder)
+            "queue", lambda unit: unit.due_count(now=now, with_model=with_model, with_embedder=with_embedder)
         )
 
     async def tenants(self, *, after: str, limit: int) -> Sequence[str]:
         """Who keeps anything here: names behind `after`, by code points, the first `limit`."""
         return await self._survey("all", lambda unit: unit.sessions.tenants(after=after, limit=limit))
+
+    async def unfinished(self, *, limit: int) -> Sequence[str]:
+        """The tenants of which something is still to be erased, or may expire in its own time."""
+        return await self._survey("all", lambda unit: unit.erasures.unfinished(limit=limit))
 
     async def wait_for_work(self, timeout: float) -> None:
         """Return when jobs may have been planned, by this process or another, or after the time-out."""
@@ -186,8 +200,8 @@ class PostgresStore:
         )
 
     def _unit(self, connection: sa.Connection, *, writing: bool = False) -> SqlUnit:
-        words, vectors = TsWords(connection), PgVectors(connection)
-        return SqlUnit(connection, words, vectors, self._policy, now=lambda: self._now(connection), writing=writing)
+        index = TsWords(connection), PgVectors(connection), TsDocuments(connection)
+        return SqlUnit(connection, *index, self._policy, now=lambda: self._now(connection), writing=writing)
 
     def _now(self, connection: sa.Connection) -> datetime:
         if self._time is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -14,14 +14,17 @@ from anaphora.services.maintenance import Check, Judge
 from anaphora.storage import migrations
 from anaphora.storage.policy import AppendPolicy
 from anaphora.storage.postgres.checks import examine, examine_server
+from anaphora.storage.postgres.document_search import TsDocuments
 from anaphora.storage.postgres.dsn import Dsn
 from anaphora.storage.postgres.engine import Connector
 from anaphora.storage.postgres.errors import translated
 from anaphora.storage.postgres.graphs import make_graph, missing_graphs
 from anaphora.storage.postgres.opening import open_server
+from anaphora.storage.postgres.residue import in_rows, vacuum
 from anaphora.storage.postgres.search import TsWords
 from anaphora.storage.postgres.transactions import Transactions
 from anaphora.storage.postgres.vectors import PgVectors
+from anaphora.storage.residue import Residue
 from anaphora.storage.unit import SqlUnit
 
 if TYPE_CHECKING:
@@ -60,13 +63,31 @@ async def diagnose(
     policy = AppendPolicy(planner=lambda _strategy, _state: None, reader_of=str, randomness=randomness)
 
     def look(connection: sa.Connection) -> tuple[Check, ...]:
-        unit = SqlUnit(connection, TsWords(connection), PgVectors(connection), policy, now=lambda: now)
+        index = TsWords(connection), PgVectors(connection), TsDocuments(connection)
+        unit = SqlUnit(connection, *index, policy, now=lambda: now)
         found = tuple(examine(connection, unit, judge, now=now, stuck_seconds=stuck_seconds))
         return (*found, examine_server(connection, durability=durability))
 
     async with _engine(connector) as engine:
         transactions = Transactions(engine=engine, randomness=randomness, patience=wait)
         return await transactions.survey("all", look)
+
+
+async def residue(url: str, canaries: Sequence[str], *, randomness: Randomness, wait: float) -> Sequence[Residue]:
+    """Where the texts stand in rows; what the server keeps beside them is not seen from here."""
+    plain = _connector(url, wait)
+    connector, _ = await open_server(plain, randomness=randomness, read_only=True)
+    async with _engine(connector) as engine:
+        transactions = Transactions(engine=engine, randomness=randomness, patience=wait)
+        return await transactions.survey("all", lambda connection: in_rows(connection, canaries))
+
+
+async def vacuumed(url: str, *, randomness: Randomness, wait: float) -> int:
+    """Vacuum every table; how many. Only the owner of the tables, or a superuser, is obeyed."""
+    del randomness
+    with translated():
+        async with _engine(_connector(url, wait)) as engine, engine.connect() as plain:
+            return await vacuum(await plain.execution_options(isolation_level="AUTOCOMMIT"))
 
 
 def _connector(url: str, busy_timeout: float, *, durable: bool = True) -> Connector:

@@ -63,7 +63,7 @@ class PgVectors(VectorSearch):
 
 def nearest(scope: Scope, space: Space, vector: Sequence[float], limit: int) -> sa.Select[Any]:
     """The closest vectors of a scope, in whatever way the planner prefers."""
-    distance = _distance(message_vectors.c.embedding, space, vector)
+    distance = distance_of(message_vectors.c.embedding, space, vector)
     query = sa.select(*_PLACE, distance).where(*scope_conditions(scope, space))
     return query.order_by(distance, *_newest_first(message_vectors)).limit(limit)
 
@@ -76,7 +76,7 @@ def nearest_exactly(scope: Scope, space: Space, vector: Sequence[float], limit: 
         .cte("own")
         .prefix_with("MATERIALIZED", dialect="postgresql")
     )
-    distance = _distance(own.c.embedding, space, vector)
+    distance = distance_of(own.c.embedding, space, vector)
     query = sa.select(own.c.session_uid, own.c.seq, own.c.part, distance)
     return query.order_by(distance, *_newest_first(own)).limit(limit)
 
@@ -86,7 +86,7 @@ def _newest_first(table: sa.FromClause) -> Iterator[sa.ColumnElement[Any]]:
     yield from (table.c.session_uid.desc(), table.c.seq.desc(), table.c.part)
 
 
-def _distance(embedding: sa.ColumnElement[Any], space: Space, vector: Sequence[float]) -> sa.ColumnElement[float]:
+def distance_of(embedding: sa.ColumnElement[Any], space: Space, vector: Sequence[float]) -> sa.ColumnElement[float]:
     """The cosine distance, in the very form that the index of the space has."""
     kind = Halfvec(space.dimensions)
     wanted = sa.bindparam("vector", vector, type_=kind)

@@ -95,6 +95,25 @@ class RoutedStore:
         queues = list(self._of_the_well(names, answers))
         return merged(queues, limit=limit)
 
+    async def due_documents(
+        self, *, now: datetime | None, lease_seconds: float, limit: int
+    ) -> Sequence[tuple[str, UUID]]:
+        """Tenant and id of documents that wait for vectors, on servers that take turns in being first.
+
+        Raises:
+            StoreError: every server fails.
+
+        """
+        self._check_open()
+        names = self._in_turn()
+
+        async def ask(name: str) -> Sequence[Due]:
+            with named(name):
+                return await self._waiting_on(name, now, lease_seconds, limit)
+
+        answers = await asyncio.gather(*map(ask, names), return_exceptions=True)
+        return merged(list(self._of_the_well(names, answers)), limit=limit)
+
     async def due_count(self, *, now: datetime | None, with_model: bool, with_embedder: bool = True) -> int:
         """Live jobs of all tenants of all servers.
 
@@ -130,6 +149,22 @@ class RoutedStore:
 
         pages = await asyncio.gather(*map(on, self._stores))
         return sorted(tenant for page in pages for tenant in page)[:limit]
+
+    async def unfinished(self, *, limit: int) -> Sequence[str]:
+        """The tenants of which something is still to be erased, on the servers that are asked for them.
+
+        Raises:
+            StoreError: a server fails.
+
+        """
+
+        async def on(name: str) -> Sequence[str]:
+            with named(name):
+                found = await self._stores[name].unfinished(limit=limit)
+            return [tenant for tenant in found if self._placement.server_of(tenant) == name]
+
+        self._check_open()
+        return [tenant for page in await asyncio.gather(*map(on, self._stores)) for tenant in page][:limit]
 
     async def wait_for_work(self, timeout: float) -> None:
         """Return when one of the servers calls, or after the time-out.
@@ -208,6 +243,16 @@ class RoutedStore:
                 with_embedder=with_embedder,
                 limit=asked,
             )
+            ours = [due for due in found if self._placement.server_of(due[0]) == name]
+            if len(ours) >= limit or len(found) < asked:
+                return ours[:limit]
+            asked *= 4
+
+    async def _waiting_on(self, name: str, now: datetime | None, lease_seconds: float, limit: int) -> Sequence[Due]:
+        """The documents that wait on one server, without those of tenants that are asked for elsewhere."""
+        asked = limit
+        while True:
+            found = await self._stores[name].due_documents(now=now, lease_seconds=lease_seconds, limit=asked)
             ours = [due for due in found if self._placement.server_of(due[0]) == name]
             if len(ours) >= limit or len(found) < asked:
                 return ours[:limit]

@@ -80,6 +80,30 @@ _INDEX: Final = (
         ),
     ),
 )
+#: the same of documents; sets are compared, because nothing looks their entries up by their names
+_DOCUMENT_INDEX: Final = (
+    (
+        "chunks of documents that are not in the index",
+        sa.text(
+            "SELECT document_id || ':' || number FROM (SELECT document_id, number FROM document_chunks"
+            " EXCEPT SELECT document_id, number FROM document_words) LIMIT 4"
+        ),
+    ),
+    (
+        "words whose document is gone",
+        sa.text(
+            "SELECT document_id || ':' || number FROM (SELECT document_id, number FROM document_words"
+            " EXCEPT SELECT document_id, number FROM document_chunks) LIMIT 4"
+        ),
+    ),
+    (
+        "trigrams whose document is gone",
+        sa.text(
+            "SELECT t.id FROM document_trigrams_docsize AS t LEFT JOIN document_words_docsize AS w ON w.id = t.id"
+            " WHERE w.id IS NULL LIMIT 4"
+        ),
+    ),
+)
 _DOCS = sa.select(sa.func.min(message_docs.c.doc), sa.func.max(message_docs.c.doc))
 _SAMPLED = (
     sa.select(message_docs.c.doc, message_docs.c.part, message_docs.c.parts, *MESSAGE_COLUMNS)
@@ -103,7 +127,7 @@ def examine(
     own: tuple[tuple[str, Callable[[], Check]], ...] = (
         ("integrity", partial(_integrity, connection)),
         ("foreign_keys", partial(_foreign_keys, connection)),
-        ("I12", partial(checks.index, connection, _INDEX)),
+        ("I12", partial(checks.index, connection, (*_INDEX, *_DOCUMENT_INDEX))),
         ("search", partial(_lookups, connection)),
     )
     for name, step in (*own, *checks.steps(connection, unit, judge, now=now, stuck_seconds=stuck_seconds)):

@@ -130,3 +130,20 @@ class Matrix:
         places = np.empty((room, 4), dtype=np.int64)
         vectors[: self.count], places[: self.count] = self._vectors[: self.count], self._places[: self.count]
         self._vectors, self._places = vectors, places
+
+
+def nearest(embeddings: Sequence[bytes], vector: Sequence[float], limit: int) -> list[tuple[int, float]]:
+    """Which of the vectors are closest to one, each with its cosine: those, and all as close as the last of them.
+
+    Args:
+        embeddings: little-endian float32, each of length 1.
+        vector: of length 1.
+        limit: at least 1.
+
+    """
+    if not embeddings:
+        return []
+    known = np.frombuffer(b"".join(embeddings), dtype="<f4").reshape(len(embeddings), -1)
+    close = known @ np.asarray(vector, dtype=np.float32)
+    least = np.partition(close, -limit)[-limit] if limit < len(close) else -np.inf
+    return [(int(at), float(close[at])) for at in np.flatnonzero(close >= least)]

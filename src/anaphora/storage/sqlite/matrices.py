@@ -31,12 +31,22 @@ class Matrices:
         self._kept: OrderedDict[tuple[str, str, str], Kept] = OrderedDict()
         self._lock = Lock()
 
+    @property
+    def kept(self) -> bool:
+        """Whether there is anything."""
+        return bool(self._kept)
+
     def of(self, tenant: str, user: str, space: str) -> Kept:
         """What is kept of a user, perhaps nothing."""
         with self._lock:
             kept = self._kept.setdefault((tenant, user, space), Kept())
             self._kept.move_to_end((tenant, user, space))
             return kept
+
+    def forget(self) -> None:
+        """Keep nothing: some of it was erased."""
+        with self._lock:
+            self._kept.clear()
 
     def trim(self) -> None:
         """Forget what is too much; the newest stays, whatever its size."""

@@ -41,7 +41,7 @@ message_docs = sa.Table(
 )
 
 #: a trigram index cannot look up anything shorter
-_TRIGRAM = 3
+TRIGRAM = 3
 #: texts of scripts without spaces that are looked at for one question
 _MOST_TEXTS = 2_000
 #: characters of a text by which its document is found
@@ -120,7 +120,7 @@ class FtsWords(WordSearch):
         query = f"scope:{session_token(old.key.tenant, old.session_id)}"
         beginnings = [beginning for beginning in map(_beginning, old.passages) if beginning]
         if len(beginnings) == len(old.passages):  # few passages of a long session begin so
-            query = f"{query} AND body:({' OR '.join(map(_quoted, beginnings))})"
+            query = f"{query} AND body:({' OR '.join(map(quoted, beginnings))})"
         where = {"query": query, "tenant": old.key.tenant, "uid": old.session_id, "seq": old.seq}
         docs = sorted(self._connection.execute(_DOCS_OF_MESSAGE, where).scalars())
         for statement in _FORGET:
@@ -143,7 +143,7 @@ class FtsWords(WordSearch):
         with_word: dict[int, list[int]] = {}
         driver = driver_of(self._connection)
         for term, at in usable(terms).items():
-            query = f"scope:{scope.token} AND body:{_quoted(term)}"
+            query = f"scope:{scope.token} AND body:{quoted(term)}"
             docs = [doc for (doc,) in driver.execute(_WITH_WORD, (query, COMMON)).fetchall()]
             if docs:
                 having[at], with_word[at] = len(docs), docs
@@ -169,8 +169,8 @@ class FtsWords(WordSearch):
         if not wanted:
             return (), having
         where = {"scope": f"scope:{scope.token}", "most": _MOST_TEXTS}
-        if all(len(text) >= _TRIGRAM for text in wanted):
-            query = " OR ".join(map(_quoted, wanted))
+        if all(len(text) >= TRIGRAM for text in wanted):
+            query = " OR ".join(map(quoted, wanted))
             rows = self._connection.execute(_TRIGRAM_MATCH, {**where, "query": query}).all()
         else:
             rows = self._connection.execute(_TRIGRAM_SCAN, where).all()
@@ -186,7 +186,7 @@ class FtsWords(WordSearch):
         return [(*places[doc], has) for doc, has in found.items()], having
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """The text as an FTS5 string: nothing in it is syntax."""
     escaped = unicodedata.normalize("NFC", text).replace('"', '""')
     return f'"{escaped}"'

@@ -24,12 +24,14 @@ from anaphora.ports.store import Planner, Schedule, Unit
 from anaphora.storage.bell import Bell
 from anaphora.storage.closing import closing_store
 from anaphora.storage.policy import DEFAULT_MAX_ATTEMPTS, AppendPolicy
+from anaphora.storage.sqlite.document_search import FtsDocuments
 from anaphora.storage.sqlite.engine import Database, Durability, raw
 from anaphora.storage.sqlite.errors import translated
 from anaphora.storage.sqlite.matrices import Matrices
 from anaphora.storage.sqlite.opening import open_read_only, open_writer
 from anaphora.storage.sqlite.search import FtsWords
 from anaphora.storage.sqlite.vectors import BlobVectors
+from anaphora.storage.sqlite.watching import Watch
 from anaphora.storage.sqlite.writer import Task, Writer, settle
 from anaphora.storage.unit import SqlUnit
 
@@ -67,6 +69,7 @@ class SqliteStore:
         self._busy_timeout = busy_timeout
         self._bell = Bell()
         self._matrices = Matrices()
+        self._watching = Watch(database, self._matrices.forget, timeout=busy_timeout)
         self._closed = False
         self._closing = threading.Lock()
         self._pending: dict[asyncio.AbstractEventLoop, list[Task]] = {}
@@ -87,6 +90,7 @@ class SqliteStore:
                 failpoint=failpoint,
                 busy_timeout=busy_timeout,
                 on_planned=self._bell.ring,
+                on_erased=self._matrices.forget,
             )
 
     async def read(self, tenant: str, work: Callable[[Unit], T]) -> T:  # noqa: ARG002 - every method of a unit has it
@@ -118,15 +122,27 @@ class SqliteStore:
             )
         )
 
+    async def due_documents(
+        self, *, now: datetime | None, lease_seconds: float, limit: int
+    ) -> Sequence[tuple[str, UUID]]:
+        """Tenant and id of documents of all tenants that wait for vectors and could be taken on at `now`."""
+        return await self._look(
+            lambda unit: unit.documents.queue.due(now=now or unit.now(), lease_seconds=lease_seconds, limit=limit)
+        )
+
     async def due_count(self, *, now: datetime | None, with_model: bool, with_embedder: bool = True) -> int:
         """Live jobs of all tenants that a worker could take at `now` (None: at any time), running ones included."""
         return await self._look(
-            lambda unit: unit.jobs.due_count(now=now, with_model=with_model, with_embedder=with_embedder)
+            lambda unit: unit.due_count(now=now, with_model=with_model, with_embedder=with_embedder)
         )
 
     async def tenants(self, *, after: str, limit: int) -> Sequence[str]:
         """Who keeps anything here: names behind `after`, by code points, the first `limit`."""
         return await self._look(lambda unit: unit.sessions.tenants(after=after, limit=limit))
+
+    async def unfinished(self, *, limit: int) -> Sequence[str]:
+        """The tenants of which something is still to be erased, or may expire in its own time."""
+        return await self._look(lambda unit: unit.erasures.unfinished(limit=limit))
 
     async def wait_for_work(self, timeout: float) -> None:
         """Return when jobs may have been planned, by this process or another, or after the time-out."""
@@ -154,6 +170,7 @@ class SqliteStore:
 
     def _shut(self) -> None:
         with self._closing:
+            self._watching.stop()
             if self._writer is not None:
                 self._writer.stop()
             self._executor.shutdown()
@@ -169,7 +186,8 @@ class SqliteStore:
 
     def _unit(self, connection: sa.Connection, matrices: Matrices | None = None) -> SqlUnit:
         vectors = BlobVectors(connection, matrices)
-        return SqlUnit(connection, FtsWords(connection), vectors, self._policy, now=self._clock.now)
+        words, documents = FtsWords(connection), FtsDocuments(connection)
+        return SqlUnit(connection, words, vectors, documents, self._policy, now=self._clock.now)
 
     async def _look(self, work: Callable[[SqlUnit], T]) -> T:
         self._check_open()
@@ -177,7 +195,10 @@ class SqliteStore:
 
     def _read(self, work: Callable[[SqlUnit], T]) -> T:
         with translated(), self._snapshot() as connection:
-            return work(self._unit(connection, self._matrices))
+            done = work(self._unit(connection, self._matrices))
+        if self._matrices.kept:
+            self._watching.begin()
+        return done
 
     @contextmanager
     def _snapshot(self) -> Iterator[sa.Connection]:

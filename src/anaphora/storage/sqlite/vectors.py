@@ -23,7 +23,14 @@ from anaphora.storage.sqlite.matrices import Kept, Matrices
 from anaphora.storage.tables import message_vectors
 from anaphora.storage.vectors import Found, VectorSearch
 
-_ERASED = sa.text("SELECT erased FROM vector_marks WHERE tenant_id = :tenant AND user_id = :user")
+#: the entry without a name counts users of whom nothing is left
+_ERASED = sa.text("SELECT sum(erased) FROM vector_marks WHERE tenant_id = :tenant AND user_id IN (:user, '')")
+_NAMELESS = sa.text(
+    "INSERT INTO vector_marks (tenant_id, user_id, erased)"
+    " SELECT tenant_id, '', erased + 1 FROM vector_marks WHERE tenant_id = :tenant AND user_id = :user"
+    " ON CONFLICT (tenant_id, user_id) DO UPDATE SET erased = vector_marks.erased + excluded.erased"
+)
+_FORGET_USER = sa.text("DELETE FROM vector_marks WHERE tenant_id = :tenant AND user_id = :user")
 _ROWID: sa.ColumnElement[int] = sa.literal_column("message_vectors.rowid", sa.Integer)
 _ROWS = (
     sa.select(
@@ -58,6 +65,11 @@ class BlobVectors(VectorSearch):
         self._matrices = matrices
         #: what this transaction has read: as long as it only reads, nothing changes for it
         self._seen: dict[tuple[str, str, str], Any] = {}
+
+    def forget_user(self, tenant: str, user: str) -> None:
+        """Nothing is to name the user any more. Whoever keeps vectors at hand must still notice that they are gone."""
+        for statement in (_NAMELESS, _FORGET_USER):
+            self._connection.execute(statement, {"tenant": tenant, "user": user})
 
     def common(
         self, tenant: str, user: str, *, agent: str | None, session_id: UUID | None, space: Space

@@ -35,6 +35,11 @@ MAX_BATCH = 256
 _MARK_UNCLEAN = "INSERT OR REPLACE INTO store_meta (name, value) VALUES ('unclean', '1')"
 _IS_UNCLEAN = "SELECT 1 FROM store_meta WHERE name = 'unclean'"
 _MARK_CLEAN = "DELETE FROM store_meta WHERE name = 'unclean'"
+#: every full-text table: the segments of its index are written anew
+_OPTIMIZE = tuple(
+    f"INSERT INTO {table} ({table}) VALUES ('optimize')"  # noqa: S608 - our own names
+    for table in ("message_words", "message_trigrams", "document_words", "document_trigrams")
+)
 #: seconds after which an unfinished cleaning is tried again
 _CLEAN_AGAIN = 0.5
 #: the longest pause before asking for the write lock again, in seconds
@@ -66,6 +71,7 @@ class Writer:
         failpoint: Failpoint,
         busy_timeout: float,
         on_planned: Callable[[], None],
+        on_erased: Callable[[], None],
     ) -> None:
         self._connection = connection
         self._guard = guard
@@ -74,6 +80,7 @@ class Writer:
         self._failpoint = failpoint
         self._busy_timeout = busy_timeout
         self._on_planned = on_planned
+        self._on_erased = on_erased
         self._queue: queue.SimpleQueue[Sequence[Task] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._stopped = False
@@ -157,7 +164,9 @@ class Writer:
             self._failpoint(f"{kind}.after_commit")
         for task in tasks:
             task.outcome.error = task.outcome.error or after.error
-        self._unclean |= effects.erased
+        self._unclean |= effects.erased and not (effects.later and len(tasks) == 1)
+        if effects.erased:
+            self._on_erased()
         if effects.planned:
             self._on_planned()
         return None
@@ -221,8 +230,8 @@ class Writer:
         cleaned = Outcome()
         with cleaned, self._guard, translated():
             with self._begin():
-                self._connection.exec_driver_sql("INSERT INTO message_words (message_words) VALUES ('optimize')")
-                self._connection.exec_driver_sql("INSERT INTO message_trigrams (message_trigrams) VALUES ('optimize')")
+                for statement in _OPTIMIZE:
+                    self._connection.exec_driver_sql(statement)
             cleaned.value = raw(self._connection).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
             if cleaned.value:
                 with self._begin():

@@ -6,8 +6,11 @@ from anaphora.testing.conformance.store_laws.appends import AppendLaws
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.chunks import ChunkLaws
 from anaphora.testing.conformance.store_laws.concurrency import ConcurrencyLaws
+from anaphora.testing.conformance.store_laws.document_search import DocumentSearchLaws, DocumentWorkLaws
+from anaphora.testing.conformance.store_laws.documents import DocumentLaws
 from anaphora.testing.conformance.store_laws.editing import EditingLaws
 from anaphora.testing.conformance.store_laws.embedding import EmbeddingLaws, LookupLaws
+from anaphora.testing.conformance.store_laws.erasures import ErasureLaws
 from anaphora.testing.conformance.store_laws.fact_ends import FactSourceLaws
 from anaphora.testing.conformance.store_laws.fact_keeping import FactKeepingLaws
 from anaphora.testing.conformance.store_laws.fact_reading import FactReadingLaws
@@ -62,10 +65,14 @@ class StoreConformance(
     NotepadLaws,
     TopicLaws,
     TopicVectorLaws,
+    DocumentLaws,
+    DocumentSearchLaws,
+    DocumentWorkLaws,
     ScheduleLaws,
     TransactionLaws,
     OpeningLaws,
     ResetLaws,
+    ErasureLaws,
     ConcurrencyLaws,
 ):
     """Every law of the store: a subclass says how its store is opened, and pytest collects the laws.

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from anaphora.domain.plans import State
 from anaphora.ports.rows import Head
 from anaphora.ports.store import Store
 from anaphora.testing.conformance.store_laws.base import StoreLaws
-from anaphora.testing.conformance.store_laws.tools import KEY, TENANT, head, key_of, move, prepared, summary
+from anaphora.testing.conformance.store_laws.editing import edited
+from anaphora.testing.conformance.store_laws.tools import (
+    KEY,
+    TENANT,
+    append,
+    head,
+    insert,
+    key_of,
+    move,
+    prepared,
+    summary,
+)
 
 REBUILDER = "rebuild:standard"
 
 
-async def moved(store: Store, old: Head, new: Head, reader: str | None = None) -> bool:
+async def moved(store: Store, old: Head, new: Head, reader: str | None = None, *, counts: bool = False) -> bool:
     """Move a head; what the store says."""
-    return await store.write(TENANT, lambda unit: move(unit, old, new, reader=reader))
+    return await store.write(TENANT, lambda unit: move(unit, old, new, reader=reader, counts=counts))
 
 
 class HeadLaws(StoreLaws):
@@ -36,6 +48,32 @@ class HeadLaws(StoreLaws):
             assert await head(store) == there
             assert await moved(store, there, Head(position=5, summary_id=two.id))
             assert await head(store) == Head(position=5, summary_id=two.id)
+
+    async def test_a_head_that_counts_knows_its_tokens_whatever_is_edited(self, tmp_path: Path) -> None:
+        """What is behind a head is known without reading it: edits and deletions on both sides of it are counted."""
+        seen: list[State] = []
+
+        def planner(_strategy: str | None, state: State, /) -> None:
+            seen.append(state)
+
+        one, two = summary((0, 4), version=1), summary((0, 6), version=2)
+        async with self.opened(tmp_path, planner=planner) as store:
+            await store.append(append(*("x" * 4 * n for n in range(1, 9)), key=KEY))
+            await store.write(TENANT, lambda unit: insert(unit, one, two))
+            for version, old in ((one, Head()), (two, Head(position=4, summary_id=one.id))):
+                new = Head(position=version.range.stop, summary_id=version.id, aim=8)
+                assert await moved(store, old, new, counts=True)
+            there = await head(store)
+            assert (there.tokens, there.seen, there.aim, there.summary_tokens) == (21, 36, 8, two.tokens)
+            for seq, content, tokens in ((0, "longer", 11), (3, None, 0), (6, "shorter", 2)):
+                await edited(store, seq, content, tokens=tokens)
+            assert (await head(store)).tokens == 21 + 10 - 4
+            await store.append(append("y" * 40))
+            assert (seen[-1].tokens, seen[-1].said, seen[-1].aim) == (2 + 8 + 10 + two.tokens, 11, 8)
+            three = summary((0, 7), version=3)
+            await store.write(TENANT, lambda unit: insert(unit, three))
+            assert await moved(store, Head(position=6, summary_id=two.id), Head(position=4), counts=True)
+            assert (await head(store)).tokens == 16
 
     async def test_each_reader_has_a_head_of_its_own(self, tmp_path: Path) -> None:
         """I6: heads belong to a reader of a session: another reader and another session start at the start."""

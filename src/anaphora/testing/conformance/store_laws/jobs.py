@@ -115,7 +115,7 @@ class JobLaws(StoreLaws):
                 await store.append(append("d", key=key))
                 row = await session(store, key)
                 assert row.head == 4
-                assert seen[-1] == (strategy, row.state(covered_to=covered))
+                assert seen[-1] == (strategy, row.state_at(Head(position=covered)))
             assert await jobs_of(store) == []
 
     async def test_messages_that_arrive_while_a_job_runs_make_it_look_again(self, tmp_path: Path) -> None:

@@ -276,9 +276,12 @@ def insert(unit: Unit, *versions: Summary, key: SessionKey = KEY) -> None:
         unit.summaries.insert(row, version, now=NOW)
 
 
-def move(unit: Unit, old: Head, new: Head, *, reader: str | None = None, key: SessionKey = KEY) -> bool:
+def move(
+    unit: Unit, old: Head, new: Head, *, reader: str | None = None, key: SessionKey = KEY, counts: bool = False
+) -> bool:
     """Move a head of a session, the live one unless another is named."""
-    return unit.summaries.move_head(row_of(unit, key), reader or reader_of(None), old=old, new=new, now=NOW)
+    row = row_of(unit, key)
+    return unit.summaries.move_head(row, reader or reader_of(None), old=old, new=new, now=NOW, counts=counts)
 
 
 async def prepared(store: Store, *versions: Summary, key: SessionKey = KEY) -> SessionRow:
