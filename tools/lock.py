@@ -54,6 +54,7 @@ LOCKS = (
         groups=("dev", "build"),
     ),
     Lock(path=Path("requirements/models.lock"), groups=("models",), alone=True),
+    Lock(path=Path("requirements/browser.lock"), groups=("browser",), alone=True),
 )
 
 

@@ -1,0 +1,85 @@
+"""Who is let in: a request's credentials become the principal in whose name everything is done."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated, Final, Protocol
+
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from anaphora.domain.principals import Permission, Principal
+from anaphora.server.problems import Refused
+
+_BEARER: Final = HTTPBearer(
+    auto_error=False, description="An API key (`anaphora keys create`), or a JWT of the issuer."
+)
+_CHALLENGE: Final = {"WWW-Authenticate": "Bearer"}
+
+
+class Gate(Protocol):
+    """Recognises principals by their credentials."""
+
+    async def principal(self, token: str | None) -> Principal | None:
+        """Who comes with this bearer token (None: with none); None: nobody who is let in."""
+        ...
+
+
+class Open:
+    """Lets everybody in as one person: for one's own machine."""
+
+    def __init__(self, principal: Principal) -> None:
+        self._principal = principal
+
+    async def principal(self, token: str | None) -> Principal | None:
+        """The one person."""
+        del token
+        return self._principal
+
+
+async def recognised(
+    request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
+) -> Principal:
+    """The principal of a request.
+
+    Raises:
+        Refused: 401, it is nobody's.
+
+    """
+    gate: Gate = request.app.state.gate
+    principal = await gate.principal(bearer.credentials if bearer is not None else None)
+    if principal is None:
+        raise Refused(
+            HTTPStatus.UNAUTHORIZED,
+            "send a valid API key as `Authorization: Bearer KEY`: `anaphora keys create` makes one",
+            headers=_CHALLENGE,
+        )
+    request.state.principal = principal
+    return principal
+
+
+class May:
+    """A dependency: the principal, if it may do that."""
+
+    def __init__(self, permission: Permission) -> None:
+        self._permission = permission
+
+    def __call__(self, principal: Annotated[Principal, Depends(recognised)]) -> Principal:
+        """The principal.
+
+        Raises:
+            Refused: 403, it may not.
+
+        """
+        if not principal.may(self._permission):
+            raise Refused(
+                HTTPStatus.FORBIDDEN, f"this key may not do that: it lacks the scope {self._permission.value!r}"
+            )
+        return principal
+
+
+Reader = Annotated[Principal, Depends(May(Permission.READ))]
+Writer = Annotated[Principal, Depends(May(Permission.WRITE))]
+Exporter = Annotated[Principal, Depends(May(Permission.EXPORT))]
+Eraser = Annotated[Principal, Depends(May(Permission.ERASE))]
+Operator = Annotated[Principal, Depends(May(Permission.OPERATE))]

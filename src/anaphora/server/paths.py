@@ -1,0 +1,49 @@
+"""Paths: segments are cut before they are decoded, so that a name may hold a slash."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated, Final
+from urllib.parse import unquote_to_bytes
+
+from pydantic import AfterValidator
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from anaphora.domain.keys import checked_id
+from anaphora.server.problems import problem
+
+
+class UndecodedPaths:
+    """Routes are matched with paths as they were sent; `Name` decodes its own segment."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the request through with its path as it was sent."""
+        raw = scope.get("raw_path")
+        if scope["type"] == "http" and raw:
+            try:
+                scope["path"] = raw.partition(b"?")[0].decode("ascii")
+            except UnicodeDecodeError:
+                detail = "a path is ASCII: write other characters as %XX of their UTF-8"
+                await problem(HTTPStatus.BAD_REQUEST, detail)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _decoded(segment: str) -> str:
+    try:
+        return unquote_to_bytes(segment).decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("a name in a path is UTF-8, as %XX") from None
+
+
+def _checked(name: str) -> str:
+    return checked_id(name, "a name")
+
+
+#: a name of a user's own choice in a path
+Name = Annotated[str, AfterValidator(_decoded), AfterValidator(_checked)]
+#: such a name in a query
+Named: Final = AfterValidator(_checked)

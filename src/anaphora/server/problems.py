@@ -1,0 +1,143 @@
+"""Errors as problem details (RFC 9457): the right status, and one sentence that says what to do."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from anaphora.errors import (
+    AnaphoraError,
+    ConfigError,
+    Erased,
+    InvalidInput,
+    KeyReused,
+    LeaseLost,
+    MissingExtra,
+    ModelError,
+    ModelUnavailable,
+    NotFound,
+    StoreError,
+)
+
+MEDIA_TYPE: Final = "application/problem+json"
+#: seconds after which what failed may be tried again, where nobody said another number
+RETRY_AFTER: Final = 1.0
+_STATUS: Final[Sequence[tuple[type[AnaphoraError], HTTPStatus]]] = (
+    (InvalidInput, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (NotFound, HTTPStatus.NOT_FOUND),
+    (KeyReused, HTTPStatus.CONFLICT),
+    (Erased, HTTPStatus.CONFLICT),
+    (LeaseLost, HTTPStatus.CONFLICT),
+    (ConfigError, HTTPStatus.CONFLICT),
+    (MissingExtra, HTTPStatus.CONFLICT),
+    (StoreError, HTTPStatus.SERVICE_UNAVAILABLE),
+    (ModelUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
+    (ModelError, HTTPStatus.BAD_GATEWAY),
+)
+_log = logging.getLogger("anaphora.server")
+
+
+class Fault(BaseModel):
+    """One thing that is wrong with a request."""
+
+    where: str
+    what: str
+
+
+class Problem(BaseModel):
+    """What went wrong (RFC 9457)."""
+
+    title: str
+    status: int
+    detail: str
+    #: the name of the error, as the library raises it
+    error: str | None = None
+    faults: list[Fault] | None = None
+
+
+class Refused(Exception):
+    """A request that is refused before it reaches the memory."""
+
+    def __init__(self, status: HTTPStatus, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.headers = headers
+
+
+def problem(
+    status: HTTPStatus,
+    detail: str,
+    *,
+    error: str | None = None,
+    faults: list[Fault] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """The response that tells of a problem."""
+    body = Problem(title=status.phrase, status=status, detail=detail, error=error, faults=faults)
+    content = body.model_dump(mode="json", exclude_none=True)
+    return JSONResponse(content, status_code=status, media_type=MEDIA_TYPE, headers=headers)
+
+
+def status_of(error: AnaphoraError) -> HTTPStatus:
+    """The status that an error of the library has."""
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def of_error(error: AnaphoraError) -> Response:
+    """An error of the library as a response."""
+    status = status_of(error)
+    headers: dict[str, str] = {}
+    if status is HTTPStatus.SERVICE_UNAVAILABLE:
+        seconds = error.retry_after if isinstance(error, ModelUnavailable) else None
+        headers["Retry-After"] = str(math.ceil(RETRY_AFTER if seconds is None else seconds))
+    return problem(status, str(error), error=type(error).__name__, headers=headers)
+
+
+def documented(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
+    """What the OpenAPI document says of problems with these statuses."""
+    return {
+        int(status): {"description": status.phrase, "content": {MEDIA_TYPE: {"schema": Problem.model_json_schema()}}}
+        for status in statuses
+    }
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error of an app with a problem."""
+
+    @app.exception_handler(AnaphoraError)
+    async def _(_: Request, error: AnaphoraError) -> Response:
+        return of_error(error)
+
+    @app.exception_handler(Refused)
+    async def _(_: Request, error: Refused) -> Response:
+        return problem(error.status, str(error), headers=error.headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def _(_: Request, error: RequestValidationError) -> Response:
+        faults = [_fault(each) for each in error.errors()]
+        detail = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])
+        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, error="InvalidInput", faults=faults)
+
+    @app.exception_handler(HTTPException)
+    async def _(_: Request, error: HTTPException) -> Response:
+        return problem(HTTPStatus(error.status_code), str(error.detail), headers=error.headers)
+
+    @app.exception_handler(Exception)
+    async def _(request: Request, error: Exception) -> Response:
+        _log.error("%s %s failed: %s", request.method, request.scope["route"].path, type(error).__name__)
+        return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "something went wrong here; nothing is known to be changed")
+
+
+def _fault(error: Mapping[str, Any]) -> Fault:
+    """Where and what, without the value: it may be what somebody said."""
+    where = ".".join(str(part) for part in error["loc"] if isinstance(part, int) or part.isprintable())
+    return Fault(where=where[:200].encode("ascii", "backslashreplace").decode(), what=str(error["msg"])[:300])

@@ -1,0 +1,32 @@
+"""The routes under `/v1`, a module for each part of the public API, in its names."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+from fastapi import APIRouter
+
+from anaphora.server.problems import documented
+from anaphora.server.routes import messages, sessions
+
+#: what any route may answer
+_PROBLEMS: Final = documented(
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.UNAUTHORIZED,
+    HTTPStatus.FORBIDDEN,
+    HTTPStatus.NOT_FOUND,
+    HTTPStatus.CONFLICT,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+)
+
+
+def v1() -> APIRouter:
+    """Every route of the API."""
+    router = APIRouter(prefix="/v1", responses=_PROBLEMS)
+    for part in (sessions, messages):
+        router.include_router(part.router)
+    return router
