@@ -36,6 +36,9 @@ class Known:
     async def principal(self, token: str | None) -> Principal | None:
         return None if token is None else self.principals.get(token)
 
+    async def again(self, tenant: str, by: str) -> Principal | None:
+        return next((each for each in self.principals.values() if (each.tenant, each.by) == (tenant, by)), None)
+
 
 @dataclass(frozen=True)
 class Service:

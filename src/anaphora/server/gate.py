@@ -24,6 +24,10 @@ class Gate(Protocol):
         """Who comes with this bearer token (None: with none); None: nobody who is let in."""
         ...
 
+    async def again(self, tenant: str, by: str) -> Principal | None:
+        """Who was let in before, by what it was recognised then (`Principal.by`); None: not any more."""
+        ...
+
 
 class Open:
     """Lets everybody in as one person: for one's own machine."""
@@ -35,6 +39,10 @@ class Open:
         """The one person."""
         del token
         return self._principal
+
+    async def again(self, tenant: str, by: str) -> Principal | None:
+        """The one person."""
+        return self._principal if (tenant, by) == (self._principal.tenant, self._principal.by) else None
 
 
 async def recognised(
