@@ -34,6 +34,7 @@ from anaphora.services.keeping import Keeping
 from anaphora.services.known import Knowledge
 from anaphora.services.learning import Learning
 from anaphora.services.notepads import Notepads
+from anaphora.services.pausing import Pausing
 from anaphora.services.planning import Planning
 from anaphora.services.reindex import Reindex
 from anaphora.services.reranking import Reranking
@@ -74,6 +75,7 @@ class Services:
     subjects: Subjects
     segments: Segments
     notepads: Notepads
+    pausing: Pausing
     documents: Documents
     erase: Erase
     retain: Retain
@@ -179,6 +181,7 @@ def _services(ground: Ground) -> Services:
         subjects=Subjects(store=store, clock=world.clock, failpoint=world.failpoint),
         segments=Segments(store=store, strategies=planning.strategies),
         notepads=_notepads(ground),
+        pausing=Pausing(store=store, clock=world.clock),
         documents=documents,
         erase=erase,
         retain=retain,

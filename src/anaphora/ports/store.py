@@ -19,6 +19,7 @@ from anaphora.ports.erasures import Erasures, Purging
 from anaphora.ports.facts import Chunks, Facts, Subjects
 from anaphora.ports.jobs import Jobs
 from anaphora.ports.notepads import Notepads
+from anaphora.ports.pauses import Pauses
 from anaphora.ports.retention import Expiry
 from anaphora.ports.rows import Append, Head, SessionRow, StoredReceipt
 from anaphora.ports.search import Embedding, Lookup, VectorIndex, WordIndex
@@ -306,6 +307,11 @@ class Unit(Protocol):
     @property
     def notepads(self) -> Notepads:
         """What agents make of their sessions with users."""
+        ...
+
+    @property
+    def pauses(self) -> Pauses:
+        """Times in which nothing is learned of a user."""
         ...
 
     @property

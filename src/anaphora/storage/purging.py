@@ -31,6 +31,7 @@ from anaphora.storage.fact_tables import (
     subject_members,
     subjects,
 )
+from anaphora.storage.pause_tables import pauses
 from anaphora.storage.session_rows import SESSION_COLUMNS, session_row
 from anaphora.storage.tables import (
     jobs,
@@ -141,7 +142,7 @@ class SqlPurging(SqlPurgeMessages):
         ]
 
     def of_user(self, tenant: str, user: str) -> Mapping[str, int]:
-        """Take out what else names a user: subjects and memberships, tombstones of facts, counts of vectors."""
+        """Take out what else names a user: subjects and memberships, tombstones of facts, pauses, vectors."""
         member = (subject_members.c.tenant_id == tenant, subject_members.c.user_id == user)
         left = self._run(sa.delete(subject_members).where(*member)).rowcount
         gone = 0
@@ -152,6 +153,7 @@ class SqlPurging(SqlPurgeMessages):
             fact_tombstones.c.tenant_id == tenant, fact_tombstones.c.user_id == user
         )
         buried = self._run(tombs).rowcount
+        self._run(sa.delete(pauses).where(pauses.c.tenant_id == tenant, pauses.c.user_id == user))
         self._vectors.forget_user(tenant, user)
         return {"subjects": gone, "memberships": left, "tombstones": buried}
 

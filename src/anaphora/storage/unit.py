@@ -20,6 +20,7 @@ from anaphora.storage.jobs import SqlJobs
 from anaphora.storage.lookup import SqlLookup
 from anaphora.storage.messages import SqlMessages
 from anaphora.storage.notepads import SqlNotepads
+from anaphora.storage.pauses import SqlPauses
 from anaphora.storage.policy import AppendPolicy
 from anaphora.storage.purging import SqlPurging
 from anaphora.storage.sessions import SqlSessions
@@ -67,6 +68,7 @@ class SqlUnit:
         self.chunks = SqlChunks(connection)
         self.topics = SqlTopics(connection)
         self.notepads = SqlNotepads(connection, self.effects)
+        self.pauses = SqlPauses(connection)
         self.purging = SqlPurging(connection, self.effects, vectors)
 
     def due_count(self, *, now: datetime | None, with_model: bool, with_embedder: bool) -> int:
