@@ -7,7 +7,7 @@ from alembic import op
 
 from anaphora.storage.migrations.parts import moment, of_one_tenant, on_server, text
 
-revision = "0012"
+revision = "0011"
 down_revision = "0010"
 branch_labels = None
 depends_on = None
