@@ -19,6 +19,7 @@ from anaphora.ports.store import Store
 from anaphora.rules.conversations import Wanted
 from anaphora.rules.facts.keeping import Limits
 from anaphora.rules.relevant import Thresholds
+from anaphora.services.access import Audit, Keys
 from anaphora.services.chat import Chat
 from anaphora.services.context import Contexts, Recall
 from anaphora.services.conversations import Conversations, Reach
@@ -76,6 +77,8 @@ class Services:
     segments: Segments
     notepads: Notepads
     pausing: Pausing
+    keys: Keys
+    audit: Audit
     documents: Documents
     erase: Erase
     retain: Retain
@@ -182,6 +185,8 @@ def _services(ground: Ground) -> Services:
         segments=Segments(store=store, strategies=planning.strategies),
         notepads=_notepads(ground),
         pausing=Pausing(store=store, clock=world.clock),
+        keys=Keys(store=store, clock=world.clock, randomness=world.randomness),
+        audit=Audit(store=store, clock=world.clock, secret=ground.secret),
         documents=documents,
         erase=erase,
         retain=retain,

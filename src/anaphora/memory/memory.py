@@ -18,6 +18,7 @@ from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import ReceiptState
 from anaphora.domain.search import SearchResult
 from anaphora.errors import InvalidInput
+from anaphora.memory.access import AuditView, KeysView
 from anaphora.memory.erasing import target_of
 from anaphora.memory.facts import FactsView, SubjectsView
 from anaphora.memory.jobs import JobsView
@@ -61,6 +62,10 @@ class Memory:
         self.notepad = NotepadView(services)
         #: how long sessions are kept that nobody uses
         self.retention = RetentionView(services)
+        #: keys with which a service lets people in
+        self.keys = KeysView(services)
+        #: what was changed through a service, and in whose name
+        self.audit = AuditView(services)
 
     @classmethod
     @asynccontextmanager

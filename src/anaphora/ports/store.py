@@ -14,6 +14,7 @@ from anaphora.domain.messages import Message, Receipt
 from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Summary
+from anaphora.ports.access import ApiKeys, Audit
 from anaphora.ports.documents import Documents
 from anaphora.ports.erasures import Erasures, Purging
 from anaphora.ports.facts import Chunks, Facts, Subjects
@@ -312,6 +313,16 @@ class Unit(Protocol):
     @property
     def pauses(self) -> Pauses:
         """Times in which nothing is learned of a user."""
+        ...
+
+    @property
+    def api_keys(self) -> ApiKeys:
+        """Keys that let principals in."""
+        ...
+
+    @property
+    def audit(self) -> Audit:
+        """The account of changes."""
         ...
 
     @property

@@ -7,6 +7,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
+from anaphora.storage.access import SqlApiKeys, SqlAudit
 from anaphora.storage.chunks import SqlChunks
 from anaphora.storage.document_search import DocumentSearch
 from anaphora.storage.documents import SqlDocuments
@@ -69,6 +70,8 @@ class SqlUnit:
         self.topics = SqlTopics(connection)
         self.notepads = SqlNotepads(connection, self.effects)
         self.pauses = SqlPauses(connection)
+        self.api_keys = SqlApiKeys(connection)
+        self.audit = SqlAudit(connection)
         self.purging = SqlPurging(connection, self.effects, vectors)
 
     def due_count(self, *, now: datetime | None, with_model: bool, with_embedder: bool) -> int:
