@@ -22,6 +22,8 @@ _PROBLEMS: Final = documented(
     HTTPStatus.TOO_MANY_REQUESTS,
     HTTPStatus.SERVICE_UNAVAILABLE,
 )
+#: routes that take whole exports and files
+LARGE: Final = frozenset({"/v1/restore", "/v1/knowledge/files"})
 
 
 def v1() -> APIRouter:
