@@ -26,11 +26,11 @@ from anaphora.cli.options import (
 from anaphora.cli.output import emit, plural, say, table
 from anaphora.cli.running import Access, check_session, key_of, run, settings_from
 from anaphora.cli.shapes import job_json, point_json, summary_json
-from anaphora.cli.summary_diff import Change, Difference, difference
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.summaries import Point, Summary
 from anaphora.errors import InvalidInput, NotFound
 from anaphora.memory import Memory
+from anaphora.rules.summary_diff import Change, Difference, difference
 from anaphora.services.overview import Entry, Listing, Overview
 
 T = TypeVar("T")

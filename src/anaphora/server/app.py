@@ -12,6 +12,8 @@ from anaphora.server import problems
 from anaphora.server.auditing import Auditing
 from anaphora.server.gate import Gate
 from anaphora.server.guards import Guards, Limits
+from anaphora.server.page import LARGE as LARGE_FORMS
+from anaphora.server.page import install as install_page
 from anaphora.server.paths import UndecodedPaths
 from anaphora.server.rates import Rates
 from anaphora.server.routes import LARGE, health, v1
@@ -44,10 +46,11 @@ def create_app(memory: Memory, gate: Gate) -> FastAPI:
     problems.install(app)
     app.include_router(v1())
     app.include_router(health.router)
+    install_page(app, memory)
     app.add_middleware(Auditing)
     app.add_middleware(UndecodedPaths)
     limits = Limits(
         hosts=settings.hosts, body=settings.body_bytes, large_body=settings.upload_bytes, at_once=settings.at_once
     )
-    app.add_middleware(Guards, limits=limits, large=LARGE)
+    app.add_middleware(Guards, limits=limits, large=LARGE | LARGE_FORMS)
     return app

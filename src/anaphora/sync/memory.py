@@ -103,6 +103,7 @@ class KeysView(Facade[AsyncKeysView]):
     any = blocking(AsyncKeysView.any)
     verify = blocking(AsyncKeysView.verify)
     again = blocking(AsyncKeysView.again)
+    signing = plain(AsyncKeysView.signing)
 
 
 class AuditView(Facade[AsyncAuditView]):
@@ -178,6 +179,7 @@ class Memory(Facade[AsyncMemory]):
     pause = blocking(AsyncMemory.pause)
     resume = blocking(AsyncMemory.resume)
     paused = blocking(AsyncMemory.paused)
+    talker = plain(AsyncMemory.talker)
     stats = blocking(AsyncMemory.stats)
     idle = blocking(AsyncMemory.idle)
     work = blocking(AsyncMemory.work)
