@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any, Final
 from urllib.parse import quote, urlencode
@@ -19,7 +19,13 @@ _AUTHORS: Final = {
     Trust.TOOL: "a tool said it",
     Trust.OTHER: "somebody else said it",
 }
-_UNITS: Final = ("bytes", "KB", "MB", "GB")
+_DEGRADED: Final = {
+    "model": "No model wrote the summary: its points are chosen sentences, and more is left out than need be.",
+    "summary": "What the summary should speak for had no room.",
+    "stale": "The summary was made before a correction, and is being made again.",
+    "embedder": "There is no embedder: what is relevant was found by words alone.",
+    "rerank": "What should have put the best first did not answer.",
+}
 
 
 class Written(str):
@@ -68,6 +74,11 @@ def author(trust: Trust) -> str:
     return _AUTHORS[trust]
 
 
+def degraded(what: str) -> str:
+    """What is not as it should be, in a sentence."""
+    return _DEGRADED.get(what, what)
+
+
 def words(name: str) -> str:
     """The name of a value as words."""
     return str(name).replace("_", " ")
@@ -105,6 +116,7 @@ def _environment() -> Environment:
         "percent": percent,
         "messages_of": messages_of,
         "author": author,
+        "degraded": degraded,
         "words": words,
     }
     made.globals |= {"link": link, "session_link": session_link, "place": place, "many": many}
@@ -117,8 +129,3 @@ _ENVIRONMENT: Final = _environment()
 def render(template: str, values: Mapping[str, Any]) -> str:
     """The page."""
     return _ENVIRONMENT.get_template(template).render(values)
-
-
-def templates() -> Sequence[str]:
-    """The names of all templates."""
-    return _ENVIRONMENT.list_templates()
