@@ -51,8 +51,8 @@ async def login(request: Request) -> Response:
     gate: Gate = request.app.state.gate
     rates: Rates = request.app.state.rates
     seal: Seal = request.app.state.seal
-    form = await request.form(max_files=0, max_fields=10)
-    key, mark, to = (form.get(name, "") for name in ("key", "csrf", "next"))
+    async with request.form(max_files=0, max_fields=10) as form:
+        key, mark, to = (form.get(name, "") for name in ("key", "csrf", "next"))
     if not isinstance(key, str) or not isinstance(mark, str) or not isinstance(to, str):
         return error_page(request, HTTPStatus.UNPROCESSABLE_ENTITY, "send the key as text")
     if not seal.right(mark, "door", request.cookies.get(_DOOR, "")):

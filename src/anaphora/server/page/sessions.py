@@ -124,6 +124,7 @@ async def end_session(change: Writing, agent: Name, session: Name) -> Response:
 @router.get("/sessions/{agent}/{session}/erase")
 async def erase_session_preview(visit: Reading, agent: Name, session: Name) -> Response:
     """What erasing a conversation would take."""
+    await row_of(visit, agent, session)
     plan = await visit.memory.erase(agent=agent, session=session, dry_run=True, **visit.whose)
     key = visit.session(agent, session).key
     return visit.show(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any, Final
@@ -203,23 +203,22 @@ class _Changing:
     def __init__(self, permission: Permission | None) -> None:
         self._permission = permission
 
-    async def __call__(self, visit: Visitor) -> Change:
+    async def __call__(self, visit: Visitor) -> AsyncGenerator[Change]:
         if self._permission is not None:
             _Seeing(self._permission)(visit)
-        form = await visit.request.form(max_files=1, max_fields=50)
-        mark = form.get("csrf")
-        if not isinstance(mark, str) or not visit.seal.right(
-            mark, "form", visit.principal.tenant, visit.principal.by, visit.nonce
-        ):
-            raise Refused(HTTPStatus.FORBIDDEN, _STALE)
-        return Change(
-            request=visit.request,
-            memory=visit.memory,
-            principal=visit.principal,
-            seal=visit.seal,
-            nonce=visit.nonce,
-            form=form,
-        )
+        async with visit.request.form(max_files=1, max_fields=50) as form:
+            mark = form.get("csrf")
+            about = (visit.principal.tenant, visit.principal.by, visit.nonce)
+            if not isinstance(mark, str) or not visit.seal.right(mark, "form", *about):
+                raise Refused(HTTPStatus.FORBIDDEN, _STALE)
+            yield Change(
+                request=visit.request,
+                memory=visit.memory,
+                principal=visit.principal,
+                seal=visit.seal,
+                nonce=visit.nonce,
+                form=form,
+            )
 
 
 def _may_not(principal: Principal, permission: Permission) -> str:
