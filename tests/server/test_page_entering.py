@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 from fastapi.routing import APIRoute
 from tests.server.browsing import browsing, mark_on
-from tests.server.harness import HERE, Service, served
+from tests.server.harness import HERE, Service, person, served
 
-from anaphora.domain.principals import OF_PERSONS, Permission
+from anaphora.domain.principals import Permission
 from anaphora.server import create_app
 from anaphora.server.gate import Open
 from anaphora.server.page.sealing import Seal
 from anaphora.server.page.visits import COOKIE, SIGNED_IN, PageRoute, is_local
-from tests.server.harness import person
 
 pytestmark = pytest.mark.anyio
 
@@ -170,7 +169,3 @@ def test_a_seal_holds_for_its_purpose_its_time_and_its_key() -> None:
     assert altered == [None] * len(altered)
     now[0] += SIGNED_IN
     assert seal.open("session", text) is None
-
-
-def test_people_may_do_everything_but_operate() -> None:
-    assert OF_PERSONS == {Permission.READ, Permission.WRITE, Permission.EXPORT, Permission.ERASE}

@@ -10,7 +10,7 @@ from uuid import UUID
 from starlette.responses import Response, StreamingResponse
 
 from anaphora.errors import NotFound
-from anaphora.server.page.visits import Erasing, Exporting, Reading, Visit, Writing, pages
+from anaphora.server.page.visits import Erasing, Exporting, Reading, Visit, Writing, goodbye, pages
 
 router = pages()
 
@@ -82,5 +82,5 @@ async def erase(change: Erasing) -> Response:
     if change.text("typed", "") != change.user:
         return change.back("/account/erase", "Nothing was erased: the name was not typed.")
     report = await change.memory.erase(asked_by="page", **change.whose)
-    told = f"Erased: {sum(report.counts.values()):,} entries. Nothing is remembered of you."
-    return change.back("/account", told)
+    # the keys went with it: whoever came with one is nobody here from now on
+    return goodbye(change.request, report)

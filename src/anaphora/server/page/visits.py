@@ -16,6 +16,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from anaphora.domain.erasure import ErasureReport
 from anaphora.domain.principals import Permission, Principal
 from anaphora.errors import AnaphoraError, InvalidInput, ModelUnavailable
 from anaphora.memory import Memory, Session
@@ -243,6 +244,15 @@ def error_page(request: Request, status: int, told: str, headers: Mapping[str, s
     values = {"visit": visit, "path": request.url.path, "flash": None, "status": status, "told": told}
     title = HTTPStatus(status).phrase
     return HTMLResponse(render("error.html", {**values, "title": title}), status_code=status, headers=headers)
+
+
+def goodbye(request: Request, report: ErasureReport) -> Response:
+    """What was erased; the browser forgets who it was."""
+    values = {"visit": None, "path": request.url.path, "flash": None, "counts": report.counts}
+    response = HTMLResponse(render("erased.html", values))
+    response.delete_cookie(COOKIE)
+    response.delete_cookie(FLASH)
+    return response
 
 
 class PageRoute(APIRoute):
