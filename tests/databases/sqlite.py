@@ -32,7 +32,6 @@ def _template() -> Path:
     try:
         with connection.begin():
             run.upgrade(connection)
-        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
         connection.close()
     return folder / "empty.db"
