@@ -11,7 +11,7 @@ from anaphora.memory import Memory
 from anaphora.server import problems
 from anaphora.server.gate import Gate
 from anaphora.server.paths import UndecodedPaths
-from anaphora.server.routes import v1
+from anaphora.server.routes import others, v1
 
 _DESCRIPTION: Final = "What an agent remembers of you: see, correct, share, export and erase it."
 
@@ -37,5 +37,6 @@ def create_app(memory: Memory, gate: Gate) -> FastAPI:
     app.state.gate = gate
     problems.install(app)
     app.include_router(v1())
+    app.include_router(others())
     app.add_middleware(UndecodedPaths)
     return app

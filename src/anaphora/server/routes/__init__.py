@@ -6,9 +6,21 @@ from http import HTTPStatus
 from typing import Final
 
 from fastapi import APIRouter
+from fastapi.routing import APIRoute
 
 from anaphora.server.problems import documented
-from anaphora.server.routes import messages, sessions
+from anaphora.server.routes import (
+    aliases,
+    copies,
+    erasing,
+    facts,
+    knowledge,
+    messages,
+    notepad,
+    retention,
+    sessions,
+    subjects,
+)
 
 #: what any route may answer
 _PROBLEMS: Final = documented(
@@ -26,7 +38,18 @@ _PROBLEMS: Final = documented(
 
 def v1() -> APIRouter:
     """Every route of the API."""
-    router = APIRouter(prefix="/v1", responses=_PROBLEMS)
-    for part in (sessions, messages):
+    router = APIRouter(prefix="/v1", responses=_PROBLEMS, generate_unique_id_function=_name)
+    for part in (sessions, messages, facts, subjects, notepad, knowledge, copies, erasing, retention):
         router.include_router(part.router)
     return router
+
+
+def others() -> APIRouter:
+    """The same under the paths that others know."""
+    router = APIRouter(responses=_PROBLEMS, generate_unique_id_function=_name)
+    router.include_router(aliases.router)
+    return router
+
+
+def _name(route: APIRoute) -> str:
+    return route.name
