@@ -22,9 +22,7 @@ class Expiry(Protocol):
         """
         ...
 
-    def expired(
-        self, tenant: str, *, limit: int, user: str | None = None, first: bool = False
-    ) -> Sequence[SessionRow]:
+    def expired(self, tenant: str, *, limit: int, user: str | None = None, first: bool = False) -> Sequence[SessionRow]:
         """Sessions out of sight, of one user or of all, the last that expired first; with `first`, the first."""
         ...
 

@@ -38,9 +38,7 @@ class SqlExpiry:
             query = query.where(place > sa.tuple_(after.updated_at, after.id, types=types))
         return self._rows(query.order_by(sessions.c.updated_at, sessions.c.id).limit(limit))
 
-    def expired(
-        self, tenant: str, *, limit: int, user: str | None = None, first: bool = False
-    ) -> Sequence[SessionRow]:
+    def expired(self, tenant: str, *, limit: int, user: str | None = None, first: bool = False) -> Sequence[SessionRow]:
         """Sessions out of sight, of one user or of all, the last that expired first; with `first`, the first."""
         query = sa.select(*SESSION_COLUMNS).where(sessions.c.tenant_id == tenant, sessions.c.expired_at.is_not(None))
         if user is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -39,13 +39,13 @@ class EraseIn(BaseModel):
     )
     fact: UUID | None = None
     source: str | None = Field(default=None, description='What came from there, such as "import:openai".')
-    everything: Literal[True] | None = Field(default=None, description="All that is remembered of you.")
+    everything: StrictBool = Field(default=False, description="All that is remembered of you.")
     dry_run: StrictBool = Field(default=False, description="Change nothing, only say what would go.")
 
     @model_validator(mode="after")
     def _names_something(self) -> Self:
         named = [each for each in (self.session, self.message, self.fact, self.source) if each is not None]
-        if bool(named) == bool(self.everything):
+        if bool(named) == self.everything:
             raise ValueError("name a session, a message, a fact or a source; or say that everything is to go")
         if self.agent is not None and self.session is None:
             raise ValueError("an agent says whose session is meant: name the session too")

@@ -76,6 +76,7 @@ class VisibilityIn(BaseModel):
 
 @router.get("/facts")
 async def list_facts(
+    *,
     memory: Remembered,
     principal: Reader,
     subject: About = None,

@@ -74,7 +74,7 @@ class Question(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"query": "How hot is the oven?"}]})
 
-    query: str
+    query: str = Field(min_length=1)
     doc_type: str | None = None
     where: str | None = Field(default=None, examples=['author = "Ann" and tags contains "bread"'])
     limit: StrictInt = Field(default=10, ge=1, le=_MOST_HITS)
@@ -124,7 +124,7 @@ async def add_document(memory: Remembered, principal: Writer, document: Document
     },
 )
 async def add_file(memory: Remembered, principal: Writer, request: Request) -> Document:
-    """Keep the text of a file: plain text, Markdown, HTML or PDF, known by the ending of its name or by how it begins."""
+    """Keep the text of a file: text, Markdown, HTML or PDF, known by the ending of its name or by how it begins."""
     most = memory.settings.knowledge.max_bytes
     async with uploaded(request, most, known=frozenset(_FIELDS)) as form:
         said: dict[str, Any] = {name: value for name, value in form.fields.items() if name != "metadata"}
@@ -149,9 +149,7 @@ async def show_document(memory: Remembered, principal: Reader, document: UUID) -
 @router.patch("/{document}")
 async def edit_document(memory: Remembered, principal: Writer, document: UUID, edit: DocumentEdit) -> Document:
     """Change what a document says, or what is said of it."""
-    return await memory.knowledge.update(
-        document, **edit.model_dump(), user=principal.person, tenant=principal.tenant
-    )
+    return await memory.knowledge.update(document, **edit.model_dump(), user=principal.person, tenant=principal.tenant)
 
 
 @router.delete("/{document}", status_code=HTTPStatus.NO_CONTENT)

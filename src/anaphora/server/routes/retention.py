@@ -45,9 +45,7 @@ async def list_expired(
 
 
 @router.put("/sessions/{session}", status_code=HTTPStatus.NO_CONTENT)
-async def keep_session(
-    memory: Remembered, principal: Writer, session: Name, wanted: Days, agent: Agent = None
-) -> None:
+async def keep_session(memory: Remembered, principal: Writer, session: Name, wanted: Days, agent: Agent = None) -> None:
     """Keep one session for so many silent days."""
     await memory.retention.keep(
         wanted.days, user=principal.person, session=session, agent=agent, tenant=principal.tenant
