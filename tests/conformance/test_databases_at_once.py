@@ -19,7 +19,7 @@ async def fill(path):
         return [message.content for message in await session.messages()]
 
 async def main():
-    paths = [Path(sys.argv[1]) / f"{number}.db" for number in range(12)]
+    paths = [Path(sys.argv[1]) / f"{number}.db" for number in range(6)]
     filled = await asyncio.gather(*map(fill, paths))
     assert filled == [[path.name] for path in paths], filled
 

@@ -76,7 +76,7 @@ class Told:
     patience: float = 5.0
     #: the number of this one of several processes
     writer: int = 0
-    #: what a crowd does
+    #: what a crowd does, or what is erased
     kind: str = ""
     #: how long it goes on
     seconds: float = 0.0
@@ -304,6 +304,17 @@ async def replace_all(told: Told) -> None:
             await say(chat, number)
 
 
+async def erase_all(told: Told) -> None:
+    """Erase what the worker in hand reads: the user, the session, or a message of it."""
+    targets: dict[str, dict[str, Any]] = {
+        "user": {"user": "u"},
+        "session": {"user": "u", "session": "s"},
+        "message": {"user": "u", "session": "s", "message": 0},
+    }
+    async with memory_of(told, worker=False) as memory:
+        await memory.erase(**targets[told.kind])
+
+
 async def crowd(told: Told) -> None:
     """Append turns in many tasks to two sessions, with a worker inside."""
 
@@ -377,5 +388,5 @@ async def recover(told: Told) -> None:
 
 PROGRAMS: Mapping[str, Callable[[Told], Awaitable[None]]] = {
     program.__name__: program
-    for program in (library, fill, labour, wipe, replace_all, crowd, leave, command, one_job, recover)
+    for program in (library, fill, labour, wipe, replace_all, erase_all, crowd, leave, command, one_job, recover)
 }

@@ -94,6 +94,25 @@ def test_a_result_about_messages_that_were_erased_meanwhile_is_refused(
     check_settled(place)
 
 
+@pytest.mark.parametrize("what", ["user", "session", "message"])
+def test_a_result_of_what_was_erased_meanwhile_is_refused(
+    what: str, nursery: Nursery, database: Callable[[int], Place], tmp_path: Path
+) -> None:
+    """I12: an erasure takes running jobs from their workers, wherever these stand still."""
+    place = database(MESSAGES)
+    late = paused(nursery, place, tmp_path / "gate", "frozen")
+    nursery.run("erase_all", db=str(place), kind=what)
+    before = everything(place)
+    late.signal(signal.SIGCONT)
+    assert nursery.reap(late) == 0, late.errors()
+    assert late.notes("job") == [["1", "False"]]
+    assert ["summarise.after_model"] in late.notes("reached"), "hollow run: the late result was never handed in"
+    assert everything(place) == before, "I5: a late worker has changed something"
+    assert rows(place, "select count(*) from summaries") == [(0,)], "I12: what was erased is spoken of"
+    nursery.run("labour", db=str(place))
+    check_settled(place)
+
+
 def test_a_worker_that_slept_within_its_lease_keeps_its_job(
     nursery: Nursery, database: Callable[[int], Place], tmp_path: Path
 ) -> None:

@@ -17,13 +17,15 @@ from anaphora.domain.principals import OF_PERSONS, Permission, Principal
 from anaphora.server import create_app
 
 HERE = "http://127.0.0.1:8765"
+#: that of the test memories
+TENANT = "t"
 
 
-def person(user: str, *permissions: Permission, tenant: str = "default") -> Principal:
+def person(user: str, *permissions: Permission, tenant: str = TENANT) -> Principal:
     return Principal(tenant=tenant, user=user, permissions=frozenset(permissions) or OF_PERSONS, by=f"test-{user}")
 
 
-def operator(tenant: str = "default") -> Principal:
+def operator(tenant: str = TENANT) -> Principal:
     return Principal(tenant=tenant, user=None, permissions=frozenset({Permission.OPERATE}), by="test-operator")
 
 

@@ -19,6 +19,7 @@ from anaphora.ports.store import Store
 from anaphora.rules.conversations import Wanted
 from anaphora.rules.facts.keeping import Limits
 from anaphora.rules.relevant import Thresholds
+from anaphora.services.access import Audit, Keys
 from anaphora.services.chat import Chat
 from anaphora.services.context import Contexts, Recall
 from anaphora.services.conversations import Conversations, Reach
@@ -34,6 +35,7 @@ from anaphora.services.keeping import Keeping
 from anaphora.services.known import Knowledge
 from anaphora.services.learning import Learning
 from anaphora.services.notepads import Notepads
+from anaphora.services.pausing import Pausing
 from anaphora.services.planning import Planning
 from anaphora.services.reindex import Reindex
 from anaphora.services.reranking import Reranking
@@ -74,6 +76,9 @@ class Services:
     subjects: Subjects
     segments: Segments
     notepads: Notepads
+    pausing: Pausing
+    keys: Keys
+    audit: Audit
     documents: Documents
     erase: Erase
     retain: Retain
@@ -179,6 +184,9 @@ def _services(ground: Ground) -> Services:
         subjects=Subjects(store=store, clock=world.clock, failpoint=world.failpoint),
         segments=Segments(store=store, strategies=planning.strategies),
         notepads=_notepads(ground),
+        pausing=Pausing(store=store, clock=world.clock),
+        keys=Keys(store=store, clock=world.clock, randomness=world.randomness),
+        audit=Audit(store=store, clock=world.clock, secret=ground.secret),
         documents=documents,
         erase=erase,
         retain=retain,

@@ -101,6 +101,18 @@ class Root(LazyGroup):
             help="Show the account of what was erased.",
             example="anaphora erasures",
         ),
+        "pause": Entry(
+            module="pausing",
+            function="pause",
+            help="Let the memory of a user rest: nothing is learned meanwhile.",
+            example="anaphora pause --user alice",
+        ),
+        "resume": Entry(
+            module="pausing",
+            function="resume",
+            help="Let the memory of a user go on.",
+            example="anaphora resume --user alice",
+        ),
         "verify-erasure": Entry(
             module="verifying",
             function="verify",

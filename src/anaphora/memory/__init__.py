@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anaphora.memory.access import AuditView, KeysView
 from anaphora.memory.facts import FactsView, SubjectsView
 from anaphora.memory.jobs import JobsView
 from anaphora.memory.knowledge import KnowledgeView
@@ -13,8 +14,10 @@ from anaphora.memory.topics import TopicsView
 
 __all__ = [
     "GRACE",
+    "AuditView",
     "FactsView",
     "JobsView",
+    "KeysView",
     "KnowledgeView",
     "Memory",
     "NotepadView",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
+from datetime import datetime
 from os import PathLike
 from typing import Any, Self
 from uuid import UUID
@@ -17,6 +18,7 @@ from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import ReceiptState
 from anaphora.domain.search import SearchResult
 from anaphora.errors import InvalidInput
+from anaphora.memory.access import AuditView, KeysView
 from anaphora.memory.erasing import target_of
 from anaphora.memory.facts import FactsView, SubjectsView
 from anaphora.memory.jobs import JobsView
@@ -60,6 +62,10 @@ class Memory:
         self.notepad = NotepadView(services)
         #: how long sessions are kept that nobody uses
         self.retention = RetentionView(services)
+        #: keys with which a service lets people in
+        self.keys = KeysView(services)
+        #: what was changed through a service, and in whose name
+        self.audit = AuditView(services)
 
     @classmethod
     @asynccontextmanager
@@ -339,6 +345,23 @@ class Memory:
     async def erasures(self, *, limit: int = 50, tenant: str | None = None) -> Sequence[Erasure]:
         """The account of erasures, newest first: who asked, when, and how much went; of what, only a keyed hash."""
         return await self._services.erase.list(tenant_of(self._services, tenant), limit=limit)
+
+    async def pause(self, *, user: str, tenant: str | None = None) -> datetime:
+        """Let the memory of a user rest; since when it does. Twice is harmless.
+
+        What is said meanwhile stays in its own conversation, and is never learned from: no fact, no page of a notepad.
+        Prompts hold nothing of other conversations, no facts and no notepad.
+        """
+        return await self._services.pausing.pause(tenant_of(self._services, tenant), user)
+
+    async def resume(self, *, user: str, tenant: str | None = None) -> bool:
+        """Let it go on; False if it did not rest."""
+        return await self._services.pausing.resume(tenant_of(self._services, tenant), user)
+
+    async def paused(self, *, user: str, tenant: str | None = None) -> datetime | None:
+        """Since when the memory of a user rests; None: it does not."""
+        lasting = await self._services.pausing.lasting(tenant_of(self._services, tenant), user)
+        return None if lasting is None else lasting.started_at
 
     async def stats(self, *, user: str | None = None, tenant: str | None = None) -> Mapping[str, Any]:
         """How many summaries were made, by which method, and how long they took."""

@@ -14,11 +14,13 @@ from anaphora.domain.messages import Message, Receipt
 from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Summary
+from anaphora.ports.access import ApiKeys, Audit
 from anaphora.ports.documents import Documents
 from anaphora.ports.erasures import Erasures, Purging
 from anaphora.ports.facts import Chunks, Facts, Subjects
 from anaphora.ports.jobs import Jobs
 from anaphora.ports.notepads import Notepads
+from anaphora.ports.pauses import Pauses
 from anaphora.ports.retention import Expiry
 from anaphora.ports.rows import Append, Head, SessionRow, StoredReceipt
 from anaphora.ports.search import Embedding, Lookup, VectorIndex, WordIndex
@@ -306,6 +308,21 @@ class Unit(Protocol):
     @property
     def notepads(self) -> Notepads:
         """What agents make of their sessions with users."""
+        ...
+
+    @property
+    def pauses(self) -> Pauses:
+        """Times in which nothing is learned of a user."""
+        ...
+
+    @property
+    def api_keys(self) -> ApiKeys:
+        """Keys that let principals in."""
+        ...
+
+    @property
+    def audit(self) -> Audit:
+        """The account of changes."""
         ...
 
     @property

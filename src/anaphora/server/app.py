@@ -9,6 +9,7 @@ from fastapi import FastAPI
 import anaphora
 from anaphora.memory import Memory
 from anaphora.server import problems
+from anaphora.server.auditing import Auditing
 from anaphora.server.gate import Gate
 from anaphora.server.paths import UndecodedPaths
 from anaphora.server.routes import others, v1
@@ -38,5 +39,6 @@ def create_app(memory: Memory, gate: Gate) -> FastAPI:
     problems.install(app)
     app.include_router(v1())
     app.include_router(others())
+    app.add_middleware(Auditing)
     app.add_middleware(UndecodedPaths)
     return app

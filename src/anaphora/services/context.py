@@ -215,36 +215,40 @@ class Contexts:
         """More hits than have room, few as they are."""
         return max(8, min(MAX_LIMIT, min(wanted.room, self.recall.tokens) // _LEAST_TOKENS))
 
-    def _look(self, unit: Unit, key: SessionKey, row: SessionRow | None, asked: Asked, limit: int) -> tuple[Hit, ...]:
-        """Messages that answer the question: of this session, and of those others that the agent may read."""
-        reach = self.conversations.of(key.agent)
-        if not reach.sessions and row is None:
+    def _look(
+        self, unit: Unit, key: SessionKey, row: SessionRow | None, asked: Asked, limit: int, *, others: bool
+    ) -> tuple[Hit, ...]:
+        """Messages that answer the question: of this session, and of those `others` that the agent may read."""
+        sessions = others and self.conversations.of(key.agent).sessions
+        if not sessions and row is None:
             return ()
         whose = Whose(
             tenant=key.tenant,
             user=key.user,
-            agent=self.conversations.scope(key.agent) if reach.sessions else key.agent,
-            session_id=None if reach.sessions or row is None else row.id,
+            agent=self.conversations.scope(key.agent) if sessions else key.agent,
+            session_id=None if sessions or row is None else row.id,
         )
         return tuple(self.conversations.readable(key, self.retrieve.look(unit, asked, whose, limit).hits))
 
     def _answers(
-        self, unit: Unit, wanted: _Wanted, row: SessionRow | None
+        self, unit: Unit, wanted: _Wanted, row: SessionRow | None, *, others: bool
     ) -> tuple[tuple[Hit, ...], tuple[Hit, ...], tuple[DocumentHit, ...]]:
         """What answers the question: all hits, those that are likely to fit, and archived sessions."""
         if wanted.asked is None:
             return (), (), ()
         fitting = self._hits(wanted)
-        hits = self._look(unit, wanted.key, row, wanted.asked, max(fitting, self.retrieve.reranking.looks_at))
-        told = self.conversations.find(unit, wanted.key, wanted.asked, self._earlier(wanted))
+        most = max(fitting, self.retrieve.reranking.looks_at)
+        hits = self._look(unit, wanted.key, row, wanted.asked, most, others=others)
+        told = self.conversations.find(unit, wanted.key, wanted.asked, self._earlier(wanted)) if others else ()
         return hits, hits[:fitting], told
 
     def _find(self, unit: Unit, wanted: _Wanted) -> _Found:
         key, asked, as_of, room = wanted.key, wanted.asked, wanted.as_of, wanted.room
         row = unit.sessions.find(key)
-        hits, likely, told = self._answers(unit, wanted, row)
+        paused = unit.pauses.lasting(key.tenant, key.user) is not None
+        hits, likely, told = self._answers(unit, wanted, row, others=not paused)
         known: tuple[Known, ...] = ()
-        if as_of is None:
+        if as_of is None and not paused:
             known = self.knowledge.find(unit, key, row.subject if row else wanted.subject, asked, likely)
         compaction = self.strategies.get(row.strategy if row else wanted.strategy)
         moment = None if as_of is None or row is None else unit.history.moment(row, as_of)
@@ -254,8 +258,9 @@ class Contexts:
         if asked is not None and isinstance(compaction, Topics):
             here = Here(key=key, row=row, closed=closed)
             threads, past = self.topical.find(unit, here, compaction, asked, likely)
+            past = () if paused else past
         page: Page | None = None
-        if as_of is None and self.notes.of(compaction.name):
+        if as_of is None and not paused and self.notes.of(compaction.name):
             page = unit.notepads.newest(key.tenant, key.user, key.agent)
         if row is None:
             empty = State(head=0, covered_to=0, turn_starts=(), turn_finished=True)

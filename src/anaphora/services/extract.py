@@ -19,6 +19,7 @@ from anaphora.domain.facts import Fact
 from anaphora.domain.jobs import Fence, Job, JobKind
 from anaphora.domain.keys import SeqRange, subtract, uuid7
 from anaphora.domain.messages import Message, Role, least_trusted
+from anaphora.domain.pauses import Pause, paused_at
 from anaphora.domain.summaries import Method
 from anaphora.errors import NOT_USABLE, LeaseLost, ModelOutputInvalid
 from anaphora.ports.clock import Clock, Failpoint, Randomness
@@ -54,6 +55,8 @@ class Reading:
     known: tuple[Fact, ...]
     speaker: str | None
     subject: str | None
+    #: what was said in one of these is summarised, and never learned from
+    pauses: tuple[Pause, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +174,7 @@ class Extract:
         now = self.clock.now()
         found = judged(
             draft.candidates,
-            reading.messages,
+            [message for message in reading.messages if not paused_at(reading.pauses, message.created_at)],
             speaker=reading.speaker,
             subject=reading.subject,
             memory=[fact.content for fact in reading.known],
@@ -198,6 +201,8 @@ class Extract:
         said = " ".join(message.content for message in messages if message.role is Role.USER)
         known = unit.facts.known(row.key.tenant, row.key.user, row.subject or "", terms(said), limit=_KNOWN)
         named = None if row.subject is None else unit.subjects.get(row.key.tenant, row.subject)
+        times = [message.created_at for message in messages]
+        pauses = unit.pauses.between(row.key.tenant, row.key.user, min(times), max(times)) if times else ()
         return Reading(
             row=row,
             range=span,
@@ -205,6 +210,7 @@ class Extract:
             known=tuple(known[:_KNOWN]),
             speaker=_speaker(messages),
             subject=named.name if named is not None else row.subject,
+            pauses=tuple(pauses),
         )
 
     def keep(self, unit: Unit, row: SessionRow, head: Head, result: Result, stop: int, *, now: datetime) -> Learned:

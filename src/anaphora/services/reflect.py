@@ -17,6 +17,7 @@ from anaphora.domain.jobs import Fence, Job
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message, least_trusted
 from anaphora.domain.notepad import Page, PageAction
+from anaphora.domain.pauses import paused_at
 from anaphora.domain.summaries import Method
 from anaphora.errors import LeaseLost, ModelOutputInvalid, ModelUnavailable
 from anaphora.ports.clock import Clock, Failpoint
@@ -151,8 +152,10 @@ class Reflect:
         tokens, stop = 0, span.stop
         while stop > span.start:
             page = unit.messages.newest(row.key.tenant, row.id, SeqRange(span.start, stop), limit=_PAGE)
+            times = [message.created_at for message in page]
+            pauses = unit.pauses.between(row.key.tenant, row.key.user, min(times), max(times)) if times else ()
             for message in page:
-                if message.trust not in READ:
+                if message.trust not in READ or paused_at(pauses, message.created_at):
                     continue
                 tokens += message.tokens
                 if len(found) >= LEAST_MESSAGES and tokens > self.work.input_tokens:

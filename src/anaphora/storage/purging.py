@@ -17,6 +17,7 @@ from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import IMPORT_MARK
 from anaphora.ports.erasures import Place, Purged, Rooted
 from anaphora.ports.rows import SessionRow
+from anaphora.storage.access_tables import api_keys
 from anaphora.storage.document_purging import documents_of
 from anaphora.storage.document_tables import documents
 from anaphora.storage.effects import Effects
@@ -31,6 +32,7 @@ from anaphora.storage.fact_tables import (
     subject_members,
     subjects,
 )
+from anaphora.storage.pause_tables import pauses
 from anaphora.storage.session_rows import SESSION_COLUMNS, session_row
 from anaphora.storage.tables import (
     jobs,
@@ -141,7 +143,7 @@ class SqlPurging(SqlPurgeMessages):
         ]
 
     def of_user(self, tenant: str, user: str) -> Mapping[str, int]:
-        """Take out what else names a user: subjects and memberships, tombstones of facts, counts of vectors."""
+        """Take out what else names a user: subjects and memberships, tombstones of facts, keys, pauses, vectors."""
         member = (subject_members.c.tenant_id == tenant, subject_members.c.user_id == user)
         left = self._run(sa.delete(subject_members).where(*member)).rowcount
         gone = 0
@@ -152,6 +154,8 @@ class SqlPurging(SqlPurgeMessages):
             fact_tombstones.c.tenant_id == tenant, fact_tombstones.c.user_id == user
         )
         buried = self._run(tombs).rowcount
+        self._run(sa.delete(api_keys).where(api_keys.c.tenant_id == tenant, api_keys.c.user_id == user))
+        self._run(sa.delete(pauses).where(pauses.c.tenant_id == tenant, pauses.c.user_id == user))
         self._vectors.forget_user(tenant, user)
         return {"subjects": gone, "memberships": left, "tombstones": buried}
 

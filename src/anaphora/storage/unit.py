@@ -7,6 +7,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
+from anaphora.storage.access import SqlApiKeys, SqlAudit
 from anaphora.storage.chunks import SqlChunks
 from anaphora.storage.document_search import DocumentSearch
 from anaphora.storage.documents import SqlDocuments
@@ -20,6 +21,7 @@ from anaphora.storage.jobs import SqlJobs
 from anaphora.storage.lookup import SqlLookup
 from anaphora.storage.messages import SqlMessages
 from anaphora.storage.notepads import SqlNotepads
+from anaphora.storage.pauses import SqlPauses
 from anaphora.storage.policy import AppendPolicy
 from anaphora.storage.purging import SqlPurging
 from anaphora.storage.sessions import SqlSessions
@@ -67,6 +69,9 @@ class SqlUnit:
         self.chunks = SqlChunks(connection)
         self.topics = SqlTopics(connection)
         self.notepads = SqlNotepads(connection, self.effects)
+        self.pauses = SqlPauses(connection)
+        self.api_keys = SqlApiKeys(connection)
+        self.audit = SqlAudit(connection)
         self.purging = SqlPurging(connection, self.effects, vectors)
 
     def due_count(self, *, now: datetime | None, with_model: bool, with_embedder: bool) -> int:

@@ -17,8 +17,10 @@ from __future__ import annotations
 
 from anaphora.sync.agent import Agent
 from anaphora.sync.memory import (
+    AuditView,
     FactsView,
     JobsView,
+    KeysView,
     KnowledgeView,
     Memory,
     NotepadView,
@@ -30,8 +32,10 @@ from anaphora.sync.memory import (
 
 __all__ = [
     "Agent",
+    "AuditView",
     "FactsView",
     "JobsView",
+    "KeysView",
     "KnowledgeView",
     "Memory",
     "NotepadView",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from anaphora.memory import AuditView as AsyncAuditView
 from anaphora.memory import FactsView as AsyncFactsView
 from anaphora.memory import JobsView as AsyncJobsView
+from anaphora.memory import KeysView as AsyncKeysView
 from anaphora.memory import KnowledgeView as AsyncKnowledgeView
 from anaphora.memory import Memory as AsyncMemory
 from anaphora.memory import NotepadView as AsyncNotepadView
@@ -91,6 +93,25 @@ class RetentionView(Facade[AsyncRetentionView]):
     run = blocking(AsyncRetentionView.run)
 
 
+class KeysView(Facade[AsyncKeysView]):
+    """Keys with which a service lets people in."""
+
+    create = blocking(AsyncKeysView.create)
+    list = blocking(AsyncKeysView.list)
+    revoke = blocking(AsyncKeysView.revoke)
+    rotate = blocking(AsyncKeysView.rotate)
+    verify = blocking(AsyncKeysView.verify)
+    again = blocking(AsyncKeysView.again)
+
+
+class AuditView(Facade[AsyncAuditView]):
+    """The account of what was changed, and in whose name."""
+
+    record = blocking(AsyncAuditView.record)
+    list = blocking(AsyncAuditView.list)
+    broken_at = blocking(AsyncAuditView.broken_at)
+
+
 class Session(Facade[AsyncSession]):
     """One conversation. May be used from several threads at once."""
 
@@ -136,6 +157,10 @@ class Memory(Facade[AsyncMemory]):
         self.notepad = NotepadView(host, inner.notepad)
         #: how long sessions are kept that nobody uses
         self.retention = RetentionView(host, inner.retention)
+        #: keys with which a service lets people in
+        self.keys = KeysView(host, inner.keys)
+        #: what was changed through a service, and in whose name
+        self.audit = AuditView(host, inner.audit)
 
     open = Opening(AsyncMemory.open)
     close = blocking(AsyncMemory.close)
@@ -149,6 +174,9 @@ class Memory(Facade[AsyncMemory]):
     restore = blocking(AsyncMemory.restore)
     erase = blocking(AsyncMemory.erase)
     erasures = blocking(AsyncMemory.erasures)
+    pause = blocking(AsyncMemory.pause)
+    resume = blocking(AsyncMemory.resume)
+    paused = blocking(AsyncMemory.paused)
     stats = blocking(AsyncMemory.stats)
     idle = blocking(AsyncMemory.idle)
     work = blocking(AsyncMemory.work)

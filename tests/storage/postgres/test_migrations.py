@@ -43,6 +43,8 @@ pytestmark = pytest.mark.anyio
 #: statements between two deaths: each death costs a process
 STEP = 8
 EARLIER = REVISIONS[:-1]
+#: from the oldest and the last but one every day, from all others in `make test-deep`: each takes a server's seconds
+ENDS = [pytest.param(name, marks=() if name in {EARLIER[0], EARLIER[-1]} else (pytest.mark.deep,)) for name in EARLIER]
 _OTHERS = (
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     " AND backend_type = 'client backend'"
@@ -108,7 +110,7 @@ async def ended(process: asyncio.subprocess.Process) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("owner", [SUPERUSER, OWNER], ids=["superuser", "owner"])
-@pytest.mark.parametrize("name", EARLIER)
+@pytest.mark.parametrize("name", ENDS)
 async def test_a_database_of_an_earlier_revision_keeps_everything(name: str, owner: str) -> None:
     """Also if its owner is bound by the policies of its tables."""
     url, before = await database_of_revision(name, owner)
@@ -180,7 +182,7 @@ def connection_ends_after(number: int, url: str) -> Iterator[list[str]]:
         sa.event.remove(sa.Engine, "commit", commit)
 
 
-@pytest.mark.parametrize("name", EARLIER)
+@pytest.mark.parametrize("name", ENDS)
 async def test_an_upgrade_whose_connection_ends_leaves_the_earlier_revision_whole(name: str) -> None:
     url, before = await database_of_revision(name, SUPERUSER)
     deaths = 0
@@ -198,7 +200,7 @@ async def test_an_upgrade_whose_connection_ends_leaves_the_earlier_revision_whol
     await check_it_works(url, name)
 
 
-@pytest.mark.parametrize("name", EARLIER)
+@pytest.mark.parametrize("name", ENDS)
 async def test_of_two_processes_that_upgrade_at_once_one_does_it(name: str, tmp_path: Path) -> None:
     url, before = await database_of_revision(name, SUPERUSER)
     gate = tmp_path / "go"

@@ -231,6 +231,24 @@ async def _archive(folder: Path) -> None:
         await chat.reset()
 
 
+async def _access(folder: Path) -> None:
+    """Keys, the account of changes, and a memory that rests."""
+    async with opened(folder, db=await database_of(folder), durability="normal") as memory:
+        new = await memory.keys.create(user="u")
+        principal = await memory.keys.verify(new.key)
+        assert principal is not None
+        await memory.keys.list(user="u")
+        await memory.keys.rotate(new.made.id)
+        await memory.keys.revoke(new.made.id)
+        for _ in range(2):
+            await memory.audit.record(principal, "act", status=200)
+        await memory.audit.list(user="u", before=9)
+        await memory.audit.broken_at()
+        await memory.pause(user="u")
+        await memory.session(user="u", session="s").context("Who?")
+        await memory.resume(user="u")
+
+
 async def _erasures(folder: Path) -> None:
     """Everything that is erased, and everything that expires."""
     clock = FakeClock()
@@ -286,6 +304,7 @@ async def test_every_statement_names_the_tenant_of_every_table_and_changes_nothi
         await _documents(tmp_path / "documents")
         await _archive(tmp_path / "archive")
         await _erasures(tmp_path / "erasures")
+        await _access(tmp_path / "access")
     ours = {
         s
         for s in statements

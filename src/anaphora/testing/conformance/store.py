@@ -21,6 +21,7 @@ from anaphora.testing.conformance.store_laws.jobs import JobLaws
 from anaphora.testing.conformance.store_laws.leases import LeaseLaws
 from anaphora.testing.conformance.store_laws.notepads import NotepadLaws
 from anaphora.testing.conformance.store_laws.opening import OpeningLaws
+from anaphora.testing.conformance.store_laws.pauses import PauseLaws
 from anaphora.testing.conformance.store_laws.reading import ReadLaws
 from anaphora.testing.conformance.store_laws.reading_schedule import ScheduleLaws
 from anaphora.testing.conformance.store_laws.reset import ResetLaws
@@ -63,6 +64,7 @@ class StoreConformance(
     SubjectLaws,
     ChunkLaws,
     NotepadLaws,
+    PauseLaws,
     TopicLaws,
     TopicVectorLaws,
     DocumentLaws,
