@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 async def lived(service: Service) -> str:
     """Something of everything of ann's, and her export."""
     for session in ("s1", "s/2"):
-        chat = service.memory.session(user="ann", session=session, tenant="default")
+        chat = service.memory.session(user="ann", session=session)
         await chat.add("user", f"I like figs in {session}. ☕")
         await chat.add("assistant", "Noted.")
     await service.ann.post("/v1/subjects", json={"subject": "rex", "members": ["bob"]})
@@ -83,7 +83,7 @@ async def test_an_export_is_narrowed_and_needs_its_scope(tmp_path: Path) -> None
 async def test_nobody_takes_what_is_anothers_by_sending_their_export(tmp_path: Path) -> None:
     async with served(tmp_path) as service:
         export = await lived(service)
-        secret = service.memory.session(user="ann", session="a secret name", tenant="default")
+        secret = service.memory.session(user="ann", session="a secret name")
         await secret.add("user", "Hidden.")
         moved = resealed(
             (await service.ann.get("/v1/export")).text,
@@ -115,7 +115,7 @@ async def test_a_restore_writes_in_nobodys_namespace_but_ones_own(tmp_path: Path
             # a document of a namespace belongs to no user: the footer counts none
             made_up = resealed(made_up, lambda records: [*records[:-1], {**records[-1], "users": 0}])
             assert (await restored(there.bob, made_up)).status_code == 200
-            assert await there.memory.knowledge.list(namespace=namespace, tenant="default") == []
+            assert await there.memory.knowledge.list(namespace=namespace) == []
         assert (await restored(there.bob, export)).status_code == 200
         (own,) = (await there.bob.get("/v1/knowledge")).json()
         assert own["namespace"] == ["user", "bob"]
@@ -156,6 +156,7 @@ async def test_an_export_that_is_not_one_users_whole_own_is_refused_and_nothing_
             refused = await restored(there.ann, sent)
             assert refused.status_code == 422, (sent[:100], refused.text)
             assert refused.json()["detail"].count("\n") == 0
+            assert refused.json()["error"] == "InvalidInput"
             assert (await there.ann.get("/v1/export")).text == EMPTY
 
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 async def lived(service: Service, user: str = "ann") -> None:
     for session in ("s1", "s2"):
-        chat = service.memory.session(user=user, session=session, tenant="default")
+        chat = service.memory.session(user=user, session=session)
         await chat.add("user", f"I like figs in {session}.")
         await chat.add("assistant", "Noted.")
 

@@ -23,7 +23,7 @@ async def added(client: httpx2.AsyncClient, content: str, **more: Any) -> dict[s
 
 async def learned(service: Service, **more: Any) -> dict[str, Any]:
     """A fact that was learned from a message of ann's."""
-    chat = service.memory.session(user="ann", session="kitchen", tenant="default", **more)
+    chat = service.memory.session(user="ann", session="kitchen", **more)
     await chat.add("user", "I'm allergic to peanuts, but my sister is not.")
     await chat.add("assistant", "Noted.")
     await service.memory.work()
@@ -146,7 +146,7 @@ async def test_a_fact_is_corrected_pinned_confirmed_and_taken_back_step_by_step(
 
 async def test_what_is_set_aside_is_counted_listed_and_taken_up(tmp_path: Path) -> None:
     async with served(tmp_path, extraction="turn", facts={"min_importance": 10}) as service:
-        chat = service.memory.session(user="ann", session="s", tenant="default")
+        chat = service.memory.session(user="ann", session="s")
         await chat.add("user", "I live in Lisbon.")
         await chat.add("assistant", "Noted.")
         await service.memory.work()

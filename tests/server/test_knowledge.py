@@ -62,11 +62,11 @@ async def test_a_list_and_a_search_are_narrowed_by_kind_and_by_what_is_said_of_d
 async def test_documents_are_whose_they_are_and_no_parameter_reaches_further(tmp_path: Path) -> None:
     async with served(tmp_path) as service:
         document = (await service.ann.post("/v1/knowledge", json=BREAD)).json()["id"]
-        await service.memory.knowledge.add("Bread of the team.", namespace=["team"], tenant="default")
-        await service.memory.knowledge.add("Bread of yesterday.", namespace=["user"], tenant="default")
+        await service.memory.knowledge.add("Bread of the team.", namespace=["team"])
+        await service.memory.knowledge.add("Bread of yesterday.", namespace=["user"])
         for other in (service.bob, service.eve):
             assert await titles(other) == []
-            for more in ({}, {"namespace": "user", "user": "ann", "tenant": "default"}):
+            for more in ({}, {"namespace": "user", "user": "ann", "tenant": "t"}):
                 assert (await other.get("/v1/knowledge", params=more)).json() == []
             search = await other.post("/v1/knowledge/search", json={"query": "bread"})
             assert search.json()["hits"] == []

@@ -55,11 +55,11 @@ async def curled(client: httpx2.AsyncClient, words: list[str], folder: Path) -> 
 
 
 async def learned(service: Service) -> str:
-    chat = service.memory.session(user="ann", session="s1", tenant="default")
+    chat = service.memory.session(user="ann", session="s1")
     await chat.add("user", "I'm allergic to peanuts.")
     await chat.add("assistant", "Noted.")
     await service.memory.work()
-    (fact,) = await service.memory.facts.list(user="ann", tenant="default")
+    (fact,) = await service.memory.facts.list(user="ann")
     return str(fact.id)
 
 
