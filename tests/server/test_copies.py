@@ -160,10 +160,7 @@ async def test_an_export_that_is_not_one_users_whole_own_is_refused_and_nothing_
             assert (await there.ann.get("/v1/export")).text == EMPTY
 
 
-async def test_more_than_may_be_is_refused_before_all_of_it_was_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(copies, "MAX_RESTORE", 1 << 20)
+async def test_more_than_may_be_is_refused_before_all_of_it_was_read(tmp_path: Path) -> None:
     taken: list[int] = []
 
     async def endless() -> AsyncIterator[bytes]:
@@ -171,7 +168,7 @@ async def test_more_than_may_be_is_refused_before_all_of_it_was_read(
             taken.append(at)
             yield b"x" * 100_000
 
-    async with served(tmp_path) as service:
+    async with served(tmp_path, server={"upload_bytes": 1 << 20}) as service:
         assert (await restored(service.ann, b"x" * (2 << 20))).status_code == 413
         assert (await service.ann.post("/v1/restore", content=endless())).status_code == 413
         assert len(taken) < 20

@@ -27,6 +27,8 @@ from anaphora.testing import FakeClock
 
 pytestmark = pytest.mark.anyio
 
+#: everything is asked at once
+OFTEN = {"requests_per_minute": 0, "failures_per_minute": 100_000}
 METHODS = frozenset({"get", "put", "post", "delete", "patch", "head", "options"})
 FIRST = Who(tenant=TENANT, user="ann", canary="zzfirst", name="only")
 #: another user of the tenant, and the same user in another tenant
@@ -103,7 +105,7 @@ class Matrix:
 @asynccontextmanager
 async def filled(folder: Path) -> AsyncIterator[Matrix]:
     clock = FakeClock()
-    async with served(folder, chat=model(), clock=clock, **OPTIONS) as service, AsyncExitStack() as stack:
+    async with served(folder, chat=model(), clock=clock, server=OFTEN, **OPTIONS) as service, AsyncExitStack() as stack:
         for who in (NEIGHBOUR, NAMESAKE):
             await live(service.memory, who, clock)
         things = await live(service.memory, FIRST, clock)

@@ -11,6 +11,7 @@ import anaphora
 from anaphora.cli.agent_commands import Agents
 from anaphora.cli.fact_commands import Facts, Subjects
 from anaphora.cli.kb_commands import KnowledgeBase
+from anaphora.cli.key_commands import KeyCommands
 from anaphora.cli.lazy import Entry, LazyGroup
 from anaphora.cli.logs import logging_to_stderr
 from anaphora.cli.notepad_commands import Notepad
@@ -34,6 +35,12 @@ class Root(LazyGroup):
             function="chat",
             help="Talk to an agent that remembers.",
             example="anaphora chat alice",
+        ),
+        "serve": Entry(
+            module="serving",
+            function="serve",
+            help="Serve the memory over HTTP, with a page to review it.",
+            example="anaphora serve --db anaphora.db --port 8765",
         ),
         "import": Entry(
             module="importing",
@@ -330,6 +337,7 @@ _group("kb", KnowledgeBase, "Keep, find and delete documents: the knowledge base
 _group("notepad", Notepad, "See and rewrite what an agent noted of its sessions with a user.")
 _group("retention", RetentionCommands, "Say how long sessions are kept, and bring expired ones back.")
 _group("agents", Agents, "Talk to agents from configuration files, and check these.")
+_group("keys", KeyCommands, "Say who may use the service.")
 _group("sessions", Sessions, "List sessions.")
 _group("jobs", Jobs, "Look after background work.")
 _group("models", Models, "See and fetch models.")

@@ -68,6 +68,10 @@ class KeysView:
         """
         return await self._keys.rotate(tenant_of(self._services, tenant), _id(key_id), overlap_hours=overlap_hours)
 
+    async def any(self) -> bool:
+        """Whether any tenant has a key: without one a service lets nobody in."""
+        return await self._keys.any()
+
     async def verify(self, key: str) -> Principal | None:
         """Who comes with this key; None: nobody who is let in."""
         return await self._keys.verify(key)

@@ -13,6 +13,10 @@ from anaphora.domain.access import ApiKey, AuditEntry
 class ApiKeys(Protocol):
     """The keys of one tenant."""
 
+    def any(self) -> bool:
+        """Whether any tenant has a key; asked in a transaction that sees all of them."""
+        ...
+
     def insert(self, key: ApiKey, kept: str) -> None:
         """Keep a key, with the hash of what makes it one."""
         ...

@@ -396,6 +396,10 @@ class Store(Protocol):
         """The tenants of which something is still to be erased, or may expire in its own time."""
         ...
 
+    async def has_keys(self) -> bool:
+        """Whether any tenant has a key, whatever it lets in."""
+        ...
+
     async def wait_for_work(self, timeout: float) -> None:
         """Return when jobs may have been planned, by this process or another, or after the time-out."""
         ...

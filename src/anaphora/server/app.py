@@ -1,4 +1,4 @@
-"""The app: routes and errors around one open memory."""
+"""The app: routes, guards and errors around one open memory."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from anaphora.memory import Memory
 from anaphora.server import problems
 from anaphora.server.auditing import Auditing
 from anaphora.server.gate import Gate
+from anaphora.server.guards import Guards, Limits
 from anaphora.server.paths import UndecodedPaths
-from anaphora.server.routes import others, v1
+from anaphora.server.rates import Rates
+from anaphora.server.routes import LARGE, health, others, v1
 
 _DESCRIPTION: Final = "What an agent remembers of you: see, correct, share, export and erase it."
 
@@ -21,10 +23,11 @@ def create_app(memory: Memory, gate: Gate) -> FastAPI:
     """The service over an open memory.
 
     Args:
-        memory: what it serves; whoever opened it closes it.
+        memory: what it serves; whoever opened it closes it. Its settings say how much is taken (`server`).
         gate: who is let in.
 
     """
+    settings = memory.settings.server
     app = FastAPI(
         title="Anaphora",
         version=anaphora.__version__,
@@ -33,12 +36,19 @@ def create_app(memory: Memory, gate: Gate) -> FastAPI:
         redoc_url=None,
         openapi_url="/v1/openapi.json",
         redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
     )
     app.state.memory = memory
     app.state.gate = gate
+    app.state.rates = Rates(requests=settings.requests_per_minute, failures=settings.failures_per_minute)
     problems.install(app)
     app.include_router(v1())
     app.include_router(others())
+    app.include_router(health.router)
     app.add_middleware(Auditing)
     app.add_middleware(UndecodedPaths)
+    limits = Limits(
+        hosts=settings.hosts, body=settings.body_bytes, large_body=settings.upload_bytes, at_once=settings.at_once
+    )
+    app.add_middleware(Guards, limits=limits, large=LARGE)
     return app

@@ -10,6 +10,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from anaphora.domain.principals import Permission, Principal
 from anaphora.server.problems import Refused
+from anaphora.server.rates import Rates
 
 _BEARER: Final = HTTPBearer(
     auto_error=False, description="An API key (`anaphora keys create`), or a JWT of the issuer."
@@ -27,6 +28,29 @@ class Gate(Protocol):
     async def again(self, tenant: str, by: str) -> Principal | None:
         """Who was let in before, by what it was recognised then (`Principal.by`); None: not any more."""
         ...
+
+
+class Either:
+    """Lets in whom one of several gates lets in."""
+
+    def __init__(self, *gates: Gate) -> None:
+        self._gates = gates
+
+    async def principal(self, token: str | None) -> Principal | None:
+        """The first that one of them recognises."""
+        for gate in self._gates:
+            found = await gate.principal(token)
+            if found is not None:
+                return found
+        return None
+
+    async def again(self, tenant: str, by: str) -> Principal | None:
+        """The first that one of them recognises again."""
+        for gate in self._gates:
+            found = await gate.again(tenant, by)
+            if found is not None:
+                return found
+        return None
 
 
 class Open:
@@ -51,18 +75,21 @@ async def recognised(
     """The principal of a request.
 
     Raises:
-        Refused: 401, it is nobody's.
+        Refused: 401, it is nobody's; 429, too many come.
 
     """
     gate: Gate = request.app.state.gate
+    rates: Rates = request.app.state.rates
     principal = await gate.principal(bearer.credentials if bearer is not None else None)
     if principal is None:
+        rates.failed(request.client.host if request.client is not None else "")
         raise Refused(
             HTTPStatus.UNAUTHORIZED,
             "send a valid API key as `Authorization: Bearer KEY`: `anaphora keys create` makes one",
             headers=_CHALLENGE,
         )
     request.state.principal = principal
+    rates.asked(principal)
     return principal
 
 

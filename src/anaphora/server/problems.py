@@ -145,7 +145,5 @@ def install(app: FastAPI) -> None:
 def _fault(error: Mapping[str, Any]) -> Fault:
     """Where and what, without the value: it may be what somebody said."""
     where = ".".join(str(part) for part in error["loc"] if isinstance(part, int) or part.isprintable())
-    return Fault(
-        where=where[:200].encode("ascii", "backslashreplace").decode(),
-        what=str(error["msg"]).removeprefix("Value error, ")[:300],
-    )
+    what = str(error["msg"]).removeprefix("Value error, ")
+    return Fault(where=where[:200].encode("ascii", "backslashreplace").decode(), what=what[:300])

@@ -71,6 +71,10 @@ class Keys:
         )
         return await self._keep(made)
 
+    async def any(self) -> bool:
+        """Whether any tenant has a key."""
+        return await self.store.has_keys()
+
     async def verify(self, text: str) -> Principal | None:
         """Who comes with this key; None: nobody who is let in."""
         raw = RawKey.parse(text)

@@ -161,6 +161,41 @@ class RetentionSettings(Section):
     unsummarised: bool = False
 
 
+class OidcSettings(Section):
+    """JWTs of an issuer that let people in, beside keys."""
+
+    #: None: no JWT lets anybody in
+    issuer: str | None = None
+    audience: str = "anaphora"
+    #: where the issuer's public keys are; None: `/.well-known/jwks.json` below the issuer
+    jwks_url: str | None = None
+    #: the claims that name the user, the tenant (None: the configured one) and the scopes
+    user_claim: str = "sub"
+    tenant_claim: str | None = None
+    scope_claim: str = "scope"
+    #: what a JWT may do that names no scope of ours
+    scopes: tuple[str, ...] = ("read",)
+
+
+class ServerSettings(Section):
+    """The service."""
+
+    host: str = "127.0.0.1"
+    #: 0 for any that is free
+    port: int = Field(default=8765, ge=0, le=65_535)
+    #: names under which it is reached, beside those of the machine itself; `*` for any, behind a proxy that checks them
+    hosts: tuple[str, ...] = ()
+    #: bytes of a request, and of an export or a file that is sent
+    body_bytes: int = Field(default=2 << 20, ge=1024)
+    upload_bytes: int = Field(default=64 << 20, ge=1024)
+    #: requests that are answered at a time, and those that one key may make in a minute; 0 for as many as come
+    at_once: int = Field(default=256, ge=1)
+    requests_per_minute: int = Field(default=60_000, ge=0)
+    #: requests without a valid key that are answered to one address in a minute
+    failures_per_minute: int = Field(default=60, ge=1)
+    oidc: OidcSettings = OidcSettings()
+
+
 class EmbedderProfileSettings(Section):
     """How the cosines of a remote embedder are to be read (`ports.models.EmbedderProfile`): guesses."""
 

@@ -34,6 +34,7 @@ from anaphora.settings.sections import (
     RecallSettings,
     RetentionSettings,
     RollingPairsSettings,
+    ServerSettings,
     SlidingWindowSettings,
     TokenBudgetSettings,
     TopicsSettings,
@@ -124,6 +125,7 @@ class Settings(BaseSettings):
     retention: RetentionSettings = RetentionSettings()
     worker: WorkerSettings = WorkerSettings()
     postgres: PostgresSettings = PostgresSettings()
+    server: ServerSettings = ServerSettings()
 
     #: for tests: `NAME` or `NAME:COUNT` kills the process where that failpoint is reached
     failpoint: str | None = None

@@ -32,6 +32,10 @@ class SqlApiKeys:
     def __init__(self, connection: sa.Connection) -> None:
         self._run = connection.execute
 
+    def any(self) -> bool:
+        """Whether any tenant has a key; asked in a transaction that sees all of them."""
+        return self._run(sa.select(api_keys.c.tenant_id).limit(1)).first() is not None
+
     def insert(self, key: ApiKey, kept: str) -> None:
         """Keep a key, with the hash of what makes it one."""
         values = {

@@ -100,6 +100,7 @@ class KeysView(Facade[AsyncKeysView]):
     list = blocking(AsyncKeysView.list)
     revoke = blocking(AsyncKeysView.revoke)
     rotate = blocking(AsyncKeysView.rotate)
+    any = blocking(AsyncKeysView.any)
     verify = blocking(AsyncKeysView.verify)
     again = blocking(AsyncKeysView.again)
 

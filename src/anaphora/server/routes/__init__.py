@@ -6,7 +6,6 @@ from http import HTTPStatus
 from typing import Final
 
 from fastapi import APIRouter
-from fastapi.routing import APIRoute
 
 from anaphora.server.problems import documented
 from anaphora.server.routes import (
@@ -34,11 +33,13 @@ _PROBLEMS: Final = documented(
     HTTPStatus.TOO_MANY_REQUESTS,
     HTTPStatus.SERVICE_UNAVAILABLE,
 )
+#: routes that take whole exports and files
+LARGE: Final = frozenset({"/v1/restore", "/v1/knowledge/files"})
 
 
 def v1() -> APIRouter:
     """Every route of the API."""
-    router = APIRouter(prefix="/v1", responses=_PROBLEMS, generate_unique_id_function=_name)
+    router = APIRouter(prefix="/v1", responses=_PROBLEMS)
     for part in (sessions, messages, facts, subjects, notepad, knowledge, copies, erasing, retention):
         router.include_router(part.router)
     return router
@@ -46,10 +47,6 @@ def v1() -> APIRouter:
 
 def others() -> APIRouter:
     """The same under the paths that others know."""
-    router = APIRouter(responses=_PROBLEMS, generate_unique_id_function=_name)
+    router = APIRouter(responses=_PROBLEMS)
     router.include_router(aliases.router)
     return router
-
-
-def _name(route: APIRoute) -> str:
-    return route.name

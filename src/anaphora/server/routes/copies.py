@@ -18,8 +18,6 @@ from anaphora.services.importing.run import ImportReport
 router = APIRouter(tags=["copies"])
 
 LINES: Final = "application/x-ndjson"
-#: bytes of an export that is put back
-MAX_RESTORE: Final = 64 << 20
 _EXAMPLE: Final = '{"record":"header","format":"anaphora","version":1}\n'
 
 
@@ -53,7 +51,7 @@ async def restore_memory(memory: Remembered, principal: Writer, request: Request
     An export that is altered or not whole is refused, and nothing is written. Where a session of yours holds something
     else, that one is left alone, the complaint says so, and all others are in.
     """
-    async with aclosing(lines(request, MAX_RESTORE)) as found:
+    async with aclosing(lines(request, memory.settings.server.upload_bytes)) as found:
         return await memory.restore(found, user=principal.person, tenant=principal.tenant)
 
 

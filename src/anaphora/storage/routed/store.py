@@ -166,6 +166,21 @@ class RoutedStore:
         self._check_open()
         return [tenant for page in await asyncio.gather(*map(on, self._stores)) for tenant in page][:limit]
 
+    async def has_keys(self) -> bool:
+        """Whether any tenant has a key, on the servers that are asked for them.
+
+        Raises:
+            StoreError: a server fails.
+
+        """
+
+        async def on(name: str) -> bool:
+            with named(name):
+                return await self._stores[name].has_keys()
+
+        self._check_open()
+        return any(await asyncio.gather(*map(on, self._stores)))
+
     async def wait_for_work(self, timeout: float) -> None:
         """Return when one of the servers calls, or after the time-out.
 

@@ -144,6 +144,10 @@ class SqliteStore:
         """The tenants of which something is still to be erased, or may expire in its own time."""
         return await self._look(lambda unit: unit.erasures.unfinished(limit=limit))
 
+    async def has_keys(self) -> bool:
+        """Whether any tenant has a key, whatever it lets in."""
+        return await self._look(lambda unit: unit.api_keys.any())
+
     async def wait_for_work(self, timeout: float) -> None:
         """Return when jobs may have been planned, by this process or another, or after the time-out."""
         self._check_open()

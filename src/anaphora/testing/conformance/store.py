@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anaphora.testing.conformance.store_laws.access import AccessLaws
 from anaphora.testing.conformance.store_laws.appends import AppendLaws
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.chunks import ChunkLaws
@@ -65,6 +66,7 @@ class StoreConformance(
     ChunkLaws,
     NotepadLaws,
     PauseLaws,
+    AccessLaws,
     TopicLaws,
     TopicVectorLaws,
     DocumentLaws,

@@ -1,0 +1,128 @@
+"""`anaphora serve`: the memory as a service, with a page on which people see what is remembered of them."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from contextlib import closing
+from typing import Annotated, Final
+
+import anyio
+import typer
+import uvicorn
+
+from anaphora.agents.opening import with_folder_and_models
+from anaphora.cli.options import Db, Tenant
+from anaphora.cli.output import note
+from anaphora.cli.running import settings_from
+from anaphora.domain.principals import OF_PERSONS, Principal
+from anaphora.errors import InvalidInput
+from anaphora.memory import Memory
+from anaphora.server import create_app
+from anaphora.server.gate import Either, Gate, Open
+from anaphora.server.guards import LOOPBACK
+from anaphora.server.jwt_gate import JwtGate
+from anaphora.server.key_gate import KeyGate
+from anaphora.settings import Settings
+
+#: seconds that requests under way get when the service is told to end
+_GRACE: Final = 4
+
+
+def serve(
+    *,
+    db: Db = None,
+    host: Annotated[str | None, typer.Option("--host", metavar="ADDRESS", help="Where it listens.")] = None,
+    port: Annotated[int | None, typer.Option("--port", metavar="N", help="On which port; 0 for a free one.")] = None,
+    no_auth: Annotated[
+        bool, typer.Option("--no-auth", help="Everybody is --user: for your own machine alone.")
+    ] = False,
+    user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="With --no-auth: who you are.")] = None,
+    no_worker: Annotated[
+        bool, typer.Option("--no-worker", help="Do no background work here: `anaphora worker` runs beside it.")
+    ] = False,
+    tenant: Tenant = None,
+) -> None:
+    """Serve the memory over HTTP until told to stop (Ctrl-C or SIGTERM): REST under /v1, the review page at /.
+
+    Who asks needs a key (`anaphora keys create`) or a JWT of the configured issuer.
+    """
+    settings = anyio.run(with_folder_and_models, settings_from(db, tenant=tenant))
+    changed = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    settings = settings.model_copy(update={"server": settings.server.model_copy(update=changed)})
+    if no_auth is not (user is not None):
+        raise InvalidInput("--no-auth and --user NAME go together: everybody who can reach the port is that person")
+    if no_auth and settings.server.host not in LOOPBACK:
+        raise InvalidInput(
+            f"without keys it listens on this machine alone: --host {settings.server.host} needs keys "
+            "(`anaphora keys create`) or server.oidc"
+        )
+    with closing(listening(settings.server.host, settings.server.port)) as opened:
+        anyio.run(_serve, settings, opened, user, not no_worker)
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens there.
+
+    Raises:
+        OSError: somebody else does, or there is no such address.
+
+    """
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        opened = socket.socket(family, socket.SOCK_STREAM)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(address)
+        opened.listen(2048)
+    except OSError as error:
+        raise OSError(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
+    return opened
+
+
+async def run_app(app: object, opened: socket.socket) -> None:
+    """Answer requests until a signal comes; those under way get a few seconds."""
+    config = uvicorn.Config(
+        app,  # type: ignore[arg-type] - any ASGI app
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        lifespan="off",
+        timeout_graceful_shutdown=_GRACE,
+    )
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    await uvicorn.Server(config).serve(sockets=[opened])
+
+
+async def _serve(settings: Settings, opened: socket.socket, user: str | None, worker: bool) -> None:  # noqa: FBT001
+    async with Memory.open(settings=settings, worker=worker) as memory:
+        gate = await gate_of(memory, user)
+        host, port = opened.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        note(f"Anaphora listens on http://{shown}:{port} - Ctrl-C ends.")
+        await run_app(create_app(memory, gate), opened)
+
+
+async def gate_of(memory: Memory, user: str | None) -> Gate:
+    """Who is let in.
+
+    Args:
+        memory: whose keys count.
+        user: everybody is this person; None: who has a key, or a JWT of the issuer.
+
+    Raises:
+        InvalidInput: nobody could come in, and the service would listen to others.
+
+    """
+    settings = memory.settings
+    if user is not None:
+        return Open(Principal(tenant=settings.tenant, user=user, permissions=OF_PERSONS, by="open"))
+    gates: list[Gate] = [KeyGate(memory)]
+    if settings.server.oidc.issuer is not None:
+        gates.append(JwtGate(settings.server.oidc, tenant=settings.tenant))
+    elif not await memory.keys.any():
+        how = "there is no key yet: `anaphora keys create --user NAME --scopes all` makes one"
+        if settings.server.host not in LOOPBACK:
+            raise InvalidInput(f"nobody could use a service on {settings.server.host}: {how}")
+        note(f"Note: {how}.")
+    return Either(*gates)
