@@ -13,7 +13,9 @@ from anaphora.memory import Memory
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 #: what is said is its own account: the log holds it, with when, by whom and from where
-UNAUDITED: Final = frozenset({"append", "append_turn", "send", "stream", "recall", "build_context", "search"})
+UNAUDITED: Final = frozenset(
+    {"append", "append_turn", "send", "stream", "recall", "build_context", "search", "search_documents"}
+)
 
 
 class Auditing:
