@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -15,6 +16,7 @@ from pydantic import BaseModel
 from tests.memory.harness import opened
 from tests.server.harness import TENANT, person, served
 
+from anaphora.bootstrap.maintenance import diagnose
 from anaphora.server.auditing import UNAUDITED
 from anaphora.server.gate import Writer, recognised
 from anaphora.server.paths import Name
@@ -157,3 +159,19 @@ async def test_an_entry_that_was_changed_or_taken_out_is_found(tmp_path: Path, c
         statement = sa.delete(audit).where(*this) if change is None else sa.update(audit).where(*this).values(change)
         await memory._services.store.write(TENANT, lambda unit: unit.audit._run(statement))  # type: ignore[attr-defined]
         assert await memory.audit.broken_at() == 2
+
+
+async def test_the_doctor_names_the_first_entry_that_is_not_as_it_was_written(tmp_path: Path) -> None:
+    """Of every tenant, and behind the first page; entries that come at once are one chain."""
+    async with opened(tmp_path) as memory:
+        many = 501
+        await asyncio.gather(*(memory.audit.record(person("ann"), "act", status=200) for _ in range(many)))
+        await memory.audit.record(person("ann", tenant="other"), "act", status=200)
+        assert await memory.audit.broken_at() is None
+        sound = {check.id: check for check in diagnose(memory.settings, stuck_seconds=60).checks}["audit"]
+        assert (sound.ok, sound.checked) == (True, many + 1)
+        forged = sa.update(audit).where(audit.c.tenant_id == TENANT, audit.c.number == many).values(status=404)
+        await memory._services.store.write(TENANT, lambda unit: unit.audit._run(forged))  # type: ignore[attr-defined]
+        assert await memory.audit.broken_at() == many
+        broken = {check.id: check for check in diagnose(memory.settings, stuck_seconds=60).checks}["audit"]
+        assert (broken.ok, broken.detail) == (False, f"changed or taken out: entry {many} of tenant {TENANT}")
