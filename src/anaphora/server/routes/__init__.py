@@ -10,9 +10,11 @@ from fastapi import APIRouter
 from anaphora.server.problems import documented
 from anaphora.server.routes import (
     aliases,
+    audit,
     copies,
     erasing,
     facts,
+    keys,
     knowledge,
     messages,
     notepad,
@@ -40,7 +42,8 @@ LARGE: Final = frozenset({"/v1/restore", "/v1/knowledge/files"})
 def v1() -> APIRouter:
     """Every route of the API."""
     router = APIRouter(prefix="/v1", responses=_PROBLEMS)
-    for part in (sessions, messages, facts, subjects, notepad, knowledge, copies, erasing, retention):
+    parts = (sessions, messages, facts, subjects, notepad, knowledge, copies, erasing, retention, keys, audit)
+    for part in parts:
         router.include_router(part.router)
     return router
 
