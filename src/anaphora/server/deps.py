@@ -1,4 +1,7 @@
-"""What routes are given: the memory, and conversations in the name of the principal."""
+"""What routes are given: the memory, and conversations in the name of the principal.
+
+They are coroutines though they wait for nothing: a plain function would be run in a thread, at each request.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from anaphora.server.gate import Reader, Writer
 from anaphora.server.paths import Name, Named
 
 
-def memory_of(request: Request) -> Memory:
+async def memory_of(request: Request) -> Memory:
     """The memory that the app serves."""
     memory: Memory = request.app.state.memory
     return memory
@@ -21,11 +24,11 @@ Remembered = Annotated[Memory, Depends(memory_of)]
 Agent = Annotated[str | None, Named, Query(description="With whom; none: the configured default.")]
 
 
-def _read(memory: Remembered, principal: Reader, session: Name, agent: Agent = None) -> Session:
+async def _read(memory: Remembered, principal: Reader, session: Name, agent: Agent = None) -> Session:
     return memory.session(user=principal.person, session=session, agent=agent, tenant=principal.tenant)
 
 
-def _write(memory: Remembered, principal: Writer, session: Name, agent: Agent = None) -> Session:
+async def _write(memory: Remembered, principal: Writer, session: Name, agent: Agent = None) -> Session:
     return memory.session(user=principal.person, session=session, agent=agent, tenant=principal.tenant)
 
 

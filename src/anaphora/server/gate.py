@@ -15,6 +15,7 @@ from anaphora.server.rates import Rates
 _BEARER: Final = HTTPBearer(
     auto_error=False, description="An API key (`anaphora keys create`), or a JWT of the issuer."
 )
+Bearer = Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
 _CHALLENGE: Final = {"WWW-Authenticate": "Bearer"}
 
 
@@ -69,9 +70,7 @@ class Open:
         return self._principal if (tenant, by) == (self._principal.tenant, self._principal.by) else None
 
 
-async def recognised(
-    request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
-) -> Principal:
+async def recognised(request: Request, bearer: Bearer) -> Principal:
     """The principal of a request.
 
     Raises:
@@ -99,7 +98,7 @@ class May:
     def __init__(self, permission: Permission) -> None:
         self._permission = permission
 
-    def __call__(self, principal: Annotated[Principal, Depends(recognised)]) -> Principal:
+    async def __call__(self, principal: Annotated[Principal, Depends(recognised)]) -> Principal:
         """The principal.
 
         Raises:

@@ -87,6 +87,11 @@ def problem(
     return JSONResponse(content, status_code=status, media_type=MEDIA_TYPE, headers=headers)
 
 
+def answer(refused: Refused) -> Response:
+    """The response that refuses a request."""
+    return problem(refused.status, str(refused), headers=refused.headers)
+
+
 def status_of(error: AnaphoraError) -> HTTPStatus:
     """The status that an error of the library has."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
@@ -124,10 +129,12 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Refused)
     async def _(_: Request, error: Refused) -> Response:
-        return problem(error.status, str(error), headers=error.headers)
+        return answer(error)
 
     @app.exception_handler(RequestValidationError)
     async def _(_: Request, error: RequestValidationError) -> Response:
+        if any(each["type"] == "json_invalid" for each in error.errors()):
+            return problem(HTTPStatus.BAD_REQUEST, "the body is not JSON")
         faults = [_fault(each) for each in error.errors()]
         detail = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, error="InvalidInput", faults=faults)

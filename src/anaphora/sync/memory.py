@@ -179,5 +179,6 @@ class Memory(Facade[AsyncMemory]):
     resume = blocking(AsyncMemory.resume)
     paused = blocking(AsyncMemory.paused)
     stats = blocking(AsyncMemory.stats)
+    figures = blocking(AsyncMemory.figures)
     idle = blocking(AsyncMemory.idle)
     work = blocking(AsyncMemory.work)
