@@ -240,9 +240,16 @@ class Memory:
             kinds=kinds,
         )
 
-    async def receipt(self, receipt_id: UUID, *, tenant: str | None = None) -> ReceiptState:
-        """What became of an append: appended, summarised, elided or erased."""
-        return await self._services.sessions.receipt(tenant_of(self._services, tenant), receipt_id)
+    async def receipt(
+        self, receipt_id: UUID, *, user: str | None = None, tenant: str | None = None
+    ) -> ReceiptState:
+        """What became of an append: appended, summarised, elided or erased.
+
+        Raises:
+            NotFound: no such receipt; with `user`, none of theirs, or of a session that was erased as a whole.
+
+        """
+        return await self._services.sessions.receipt(tenant_of(self._services, tenant), receipt_id, user=user)
 
     async def export(
         self,
