@@ -62,9 +62,7 @@ async def test_stuck_jobs_are_found_behind_any_number_that_wait_for_a_model(tmp_
         assert [job.id for job in await memory.jobs.list(stuck_seconds=1, limit=1)] == [stuck]
 
 
-async def _failed(
-    memory: Memory, user: str, session: str = "s", *, state: str = "failed", waits: bool = False
-) -> UUID:
+async def _failed(memory: Memory, user: str, session: str = "s", *, state: str = "failed", waits: bool = False) -> UUID:
     """The id of a job that a user has, which failed."""
     chat = memory.session(user=user, session=session)
     await say(chat, 30)

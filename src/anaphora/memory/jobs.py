@@ -30,9 +30,7 @@ class JobsView:
         With `user`, only those of their sessions.
         """
         whose = tenant_of(self._services, tenant)
-        return await self._services.jobs.list(
-            whose, states=states, user=user, stuck_seconds=stuck_seconds, limit=limit
-        )
+        return await self._services.jobs.list(whose, states=states, user=user, stuck_seconds=stuck_seconds, limit=limit)
 
     async def retry(self, job_id: UUID | None = None, *, user: str | None = None, tenant: str | None = None) -> int:
         """Queue failed jobs again (all of them, or one; with `user`, only of their sessions); how many.

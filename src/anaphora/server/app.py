@@ -12,6 +12,7 @@ from anaphora.server import problems
 from anaphora.server.auditing import Auditing
 from anaphora.server.gate import Gate
 from anaphora.server.guards import Guards, Limits
+from anaphora.server.listening import Listeners
 from anaphora.server.paths import UndecodedPaths
 from anaphora.server.rates import Rates
 from anaphora.server.routes import LARGE, health, v1
@@ -41,6 +42,7 @@ def create_app(memory: Memory, gate: Gate) -> FastAPI:
     app.state.memory = memory
     app.state.gate = gate
     app.state.rates = Rates(requests=settings.requests_per_minute, failures=settings.failures_per_minute)
+    app.state.listeners = Listeners()
     problems.install(app)
     app.include_router(v1())
     app.include_router(health.router)

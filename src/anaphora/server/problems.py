@@ -102,6 +102,12 @@ def of_error(error: AnaphoraError) -> Response:
     return problem(status, str(error), error=type(error).__name__, headers=headers)
 
 
+def problem_of(error: AnaphoraError) -> Problem:
+    """An error of the library as it is told where the response has begun already."""
+    status = status_of(error)
+    return Problem(title=status.phrase, status=status, detail=str(error), error=type(error).__name__)
+
+
 def documented(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
     """What the OpenAPI document says of problems with these statuses."""
     return {

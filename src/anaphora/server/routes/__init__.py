@@ -8,7 +8,7 @@ from typing import Final
 from fastapi import APIRouter
 
 from anaphora.server.problems import documented
-from anaphora.server.routes import messages, sessions
+from anaphora.server.routes import events, jobs, lookup, messages, sessions, summaries, talk, topics
 
 #: what any route may answer
 _PROBLEMS: Final = documented(
@@ -29,6 +29,6 @@ LARGE: Final = frozenset({"/v1/restore", "/v1/knowledge/files"})
 def v1() -> APIRouter:
     """Every route of the API."""
     router = APIRouter(prefix="/v1", responses=_PROBLEMS)
-    for part in (sessions, messages):
+    for part in (lookup, sessions, messages, talk, summaries, topics, jobs, events):
         router.include_router(part.router)
     return router
