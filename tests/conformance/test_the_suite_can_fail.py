@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 from tests.conformance import (
+    broken_access,
+    broken_changes,
     broken_chunks,
     broken_documents,
     broken_embedding,
@@ -58,12 +60,14 @@ MODULES: tuple[ModuleType, ...] = (
     broken_fact_keeping,
     broken_chunks,
     broken_notepads,
+    broken_changes,
     broken_pauses,
     broken_topics,
     broken_topic_vectors,
     broken_documents,
     broken_schedule,
     broken_erasures,
+    broken_access,
 )
 BROKEN = [
     broken

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-import anyio
 from fastapi import Query
 from starlette.responses import Response
 
 from anaphora.domain.messages import Role
-from anaphora.domain.summaries import Summary
-from anaphora.errors import NotFound
 from anaphora.memory import Session
-from anaphora.rules.summary_diff import difference
 from anaphora.server.page.drawing import Sample, bar, moments, plot, stretch
-from anaphora.server.page.sessions import row_of
 from anaphora.server.page.visits import Reading, pages
 from anaphora.server.paths import Name, Named
 
@@ -23,7 +18,6 @@ router = pages()
 #: moments of a plot, and sessions that are compared
 _SAMPLES: Final = 16
 _SESSIONS: Final = 8
-_OLDER: Final = 1000
 
 At = Annotated[int | None, Query(ge=0, le=10**9)]
 Chosen = Annotated[str | None, Named]
@@ -33,7 +27,7 @@ Chosen = Annotated[str | None, Named]
 async def context_page(visit: Reading, agent: Name, session: Name, at: At = None) -> Response:
     """The exact prompt before a message came, and where every earlier message was in it."""
     chat = visit.session(agent, session)
-    row = await row_of(visit, agent, session)
+    row = await chat.row()
     moment = row.head if at is None else min(at, row.head)
     asked = await chat.messages(start=moment, limit=1)
     query = asked[0].content if asked and asked[0].seq == moment and asked[0].role is Role.USER else None
@@ -45,11 +39,11 @@ async def context_page(visit: Reading, agent: Name, session: Name, at: At = None
 async def summary_page(visit: Reading, agent: Name, session: Name, version: int, against: At = None) -> Response:
     """One version of the summary: its points, and what changed since another."""
     chat = visit.session(agent, session)
-    row = await row_of(visit, agent, session)
-    summary = await _version(chat, version)
+    row = await chat.row()
+    summary = await chat.summary(version)
     others = [each for each in await chat.summaries(limit=50) if each.version != version]
     base = next((each for each in others if each.id == summary.base_id), None)
-    before = base if against is None else await _version(chat, against)
+    before = base if against is None else await chat.summary(against)
     return visit.show(
         "summary.html",
         row=row,
@@ -57,15 +51,8 @@ async def summary_page(visit: Reading, agent: Name, session: Name, version: int,
         before=before,
         others=others,
         window=stretch(summary.range, row.head),
-        change=None if before is None else await anyio.to_thread.run_sync(difference, before, summary),
+        change=None if before is None else await chat.diff(before.version, version),
     )
-
-
-async def _version(chat: Session, version: int) -> Summary:
-    found = await chat.summaries(before=version + 1, limit=1)
-    if not found or found[0].version != version:
-        raise NotFound("this session has no such version of its summary")
-    return found[0]
 
 
 @router.get("/tokens")
@@ -74,7 +61,7 @@ async def tokens_page(visit: Reading, agent: Chosen = None, session: Chosen = No
     rows = [row for row in await visit.memory.sessions(limit=_SESSIONS, **visit.whose) if row.head]
     chosen = None
     if agent is not None and session is not None:
-        chosen = await row_of(visit, agent, session)
+        chosen = await visit.session(agent, session).row()
     elif rows:
         chosen = max(rows, key=lambda row: row.tokens)
     samples = []

@@ -10,11 +10,9 @@ from starlette.responses import Response
 
 from anaphora.domain.keys import MAX_LIMIT, SessionKey
 from anaphora.domain.topics import Segment
-from anaphora.errors import NotFound
-from anaphora.ports.rows import SessionRow
 from anaphora.server.page.drawing import stretch
 from anaphora.server.page.rendering import place, session_link
-from anaphora.server.page.visits import Erasing, Reading, Visit, Writing, pages
+from anaphora.server.page.visits import Erasing, Reading, Writing, pages
 from anaphora.server.paths import Name
 
 router = pages()
@@ -53,7 +51,7 @@ async def sessions_page(visit: Reading) -> Response:
 async def session_page(visit: Reading, agent: Name, session: Name, at: Seq = None, start: Seq = None) -> Response:
     """One conversation: what was said, and beside it what was made of it."""
     chat = visit.session(agent, session)
-    row = await row_of(visit, agent, session)
+    row = await chat.row()
     if at is not None:
         start = max(0, at - _BEFORE)
     messages = await chat.messages(start=start, limit=_MESSAGES)
@@ -73,25 +71,11 @@ async def session_page(visit: Reading, agent: Name, session: Name, at: Seq = Non
     )
 
 
-async def row_of(visit: Visit, agent: str, session: str) -> SessionRow:
-    """The row of one of the visitor's conversations.
-
-    Raises:
-        NotFound: there is none of that name.
-
-    """
-    found = await visit.memory.sessions(agent=agent, limit=MAX_LIMIT, **visit.whose)
-    for row in found:
-        if row.key.session == session:
-            return row
-    raise NotFound("you have no such session")
-
-
 @router.get("/sessions/{agent}/{session}/messages/{seq}")
 async def message_page(visit: Reading, agent: Name, session: Name, seq: int) -> Response:
     """One message: its versions, and forms to correct and delete it."""
     versions = await visit.session(agent, session).versions(seq)
-    row = await row_of(visit, agent, session)
+    row = await visit.session(agent, session).row()
     return visit.show("message.html", row=row, seq=seq, versions=versions, newest=versions[-1])
 
 
@@ -116,7 +100,7 @@ async def delete_message(change: Writing, agent: Name, session: Name, seq: int) 
 async def end_session(change: Writing, agent: Name, session: Name) -> Response:
     """End a conversation."""
     chat = change.session(agent, session)
-    await row_of(change, agent, session)
+    await chat.row()
     await chat.end()
     return change.back(session_link(chat.key), "Ended. Writing again takes it up.")
 
@@ -124,7 +108,7 @@ async def end_session(change: Writing, agent: Name, session: Name) -> Response:
 @router.get("/sessions/{agent}/{session}/erase")
 async def erase_session_preview(visit: Reading, agent: Name, session: Name) -> Response:
     """What erasing a conversation would take."""
-    await row_of(visit, agent, session)
+    await visit.session(agent, session).row()
     plan = await visit.memory.erase(agent=agent, session=session, dry_run=True, **visit.whose)
     key = visit.session(agent, session).key
     return visit.show(
