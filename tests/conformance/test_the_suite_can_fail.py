@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 from tests.conformance import (
+    broken_access,
     broken_changes,
     broken_chunks,
     broken_documents,
@@ -66,6 +67,7 @@ MODULES: tuple[ModuleType, ...] = (
     broken_documents,
     broken_schedule,
     broken_erasures,
+    broken_access,
 )
 BROKEN = [
     broken

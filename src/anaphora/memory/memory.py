@@ -15,6 +15,7 @@ import anyio
 from anaphora.bootstrap import Overrides, Services, open_services
 from anaphora.domain.changes import Change
 from anaphora.domain.erasure import Erasure, ErasureReport
+from anaphora.domain.figures import Figures
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import ReceiptState
 from anaphora.domain.search import SearchResult
@@ -396,6 +397,15 @@ class Memory:
     async def stats(self, *, user: str | None = None, tenant: str | None = None) -> Mapping[str, Any]:
         """How many summaries were made, by which method, and how long they took."""
         return await self._services.sessions.stats(tenant_of(self._services, tenant), user=user)
+
+    async def figures(self, *, stuck_seconds: float = 300.0) -> Figures:
+        """How much there is of everything, of all tenants together: for monitoring, and nothing of anybody.
+
+        Args:
+            stuck_seconds: jobs that should have moved that long ago are stuck.
+
+        """
+        return await self._services.jobs.figures(stuck_seconds=stuck_seconds)
 
     async def idle(self, timeout: float = 60.0) -> bool:
         """Wait until no job is due or running; False if that took longer than `timeout` seconds."""

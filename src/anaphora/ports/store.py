@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import UUID
 
+from anaphora.domain.figures import Figures
 from anaphora.domain.jobs import JobKind
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import Message, Receipt
@@ -404,6 +405,10 @@ class Store(Protocol):
 
     async def has_keys(self) -> bool:
         """Whether any tenant has a key, whatever it lets in."""
+        ...
+
+    async def figures(self, *, stuck_before: datetime, with_model: bool, with_embedder: bool = True) -> Figures:
+        """Counts of all tenants together. `stuck_before`: jobs that a worker could have done by then are stuck."""
         ...
 
     async def wait_for_work(self, timeout: float) -> None:

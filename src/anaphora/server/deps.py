@@ -1,4 +1,7 @@
-"""What routes are given: the memory, and conversations in the name of the principal."""
+"""What routes are given: the memory, and conversations in the name of the principal.
+
+They are coroutines though they wait for nothing: a plain function would be run in a thread, at each request.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from anaphora.server.gate import Eraser, Reader, Writer
 from anaphora.server.paths import Name, Named
 
 
-def memory_of(request: Request) -> Memory:
+async def memory_of(request: Request) -> Memory:
     """The memory that the app serves."""
     memory: Memory = request.app.state.memory
     return memory
@@ -34,7 +37,7 @@ Strategy = Annotated[
 _Opened = Callable[[Principal], Session]
 
 
-def _named(
+async def _named(
     *, memory: Remembered, session: Name, agent: Agent = None, subject: Subject = None, strategy: Strategy = None
 ) -> _Opened:
     def opened(principal: Principal) -> Session:
@@ -53,15 +56,15 @@ def _named(
 _Named = Annotated[_Opened, Depends(_named)]
 
 
-def _read(principal: Reader, named: _Named) -> Session:
+async def _read(principal: Reader, named: _Named) -> Session:
     return named(principal)
 
 
-def _write(principal: Writer, named: _Named) -> Session:
+async def _write(principal: Writer, named: _Named) -> Session:
     return named(principal)
 
 
-def _erase(principal: Eraser, named: _Named) -> Session:
+async def _erase(principal: Eraser, named: _Named) -> Session:
     return named(principal)
 
 

@@ -16,6 +16,7 @@ from anaphora.server.rates import Rates
 _BEARER: Final = HTTPBearer(
     auto_error=False, description="An API key (`anaphora keys create`), or a JWT of the issuer."
 )
+Bearer = Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
 _CHALLENGE: Final = {"WWW-Authenticate": "Bearer"}
 
 
@@ -70,9 +71,7 @@ class Open:
         return self._principal if (tenant, by) == (self._principal.tenant, self._principal.by) else None
 
 
-async def recognised(
-    request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
-) -> Principal:
+async def recognised(request: Request, bearer: Bearer) -> Principal:
     """The principal of a request.
 
     Raises:
@@ -111,7 +110,7 @@ class May:
     def __init__(self, *permissions: Permission) -> None:
         self._permissions = permissions
 
-    def __call__(self, principal: Annotated[Principal, Depends(recognised)]) -> Principal:
+    async def __call__(self, principal: Annotated[Principal, Depends(recognised)]) -> Principal:
         """The principal.
 
         Raises:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from anaphora.domain.figures import Figures
 from anaphora.domain.jobs import Job, JobState
 from anaphora.domain.keys import check_limit
 from anaphora.errors import InvalidInput, NotFound
@@ -85,6 +86,14 @@ class Jobs:
         """How many live jobs could be worked on now."""
         now = self.clock.now()
         return await self.store.due_count(now=now, with_model=self.with_model, with_embedder=self.with_embedder)
+
+    async def figures(self, *, stuck_seconds: float) -> Figures:
+        """What operators watch, of all tenants together."""
+        return await self.store.figures(
+            stuck_before=self.clock.now() - timedelta(seconds=stuck_seconds),
+            with_model=self.with_model,
+            with_embedder=self.with_embedder,
+        )
 
     async def live(self) -> int:
         """How many jobs are queued or running at all."""

@@ -185,5 +185,6 @@ class Memory(Facade[AsyncMemory]):
     changes = streaming(Change, AsyncMemory.changes)
     mark = blocking(AsyncMemory.mark)
     stats = blocking(AsyncMemory.stats)
+    figures = blocking(AsyncMemory.figures)
     idle = blocking(AsyncMemory.idle)
     work = blocking(AsyncMemory.work)
