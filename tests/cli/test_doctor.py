@@ -23,6 +23,8 @@ OTHERS = {
     "topics",
     "documents",
     "erasures",
+    "keys",
+    "audit",
     "foreign_keys",
     "schema",
     "search",
@@ -54,6 +56,14 @@ A_CHUNK_OF_NOTHING = (
     "INSERT INTO chunks (tenant_id, id, session_uid, start, stop, text, tokens, method, trust, first_at, last_at,"
     " created_at, stale) SELECT tenant_id, lower(hex(randomblob(16))), id, 0, 4, 'They spoke.', 3, 'model',"
     " 'owner_said', created_at, created_at, created_at, 0 FROM sessions LIMIT 1"
+)
+A_KEY = (
+    "INSERT INTO api_keys (tenant_id, id, name, hash, permissions, created_at)"
+    " SELECT tenant_id, id, '', 'it itself', '[]', created_at FROM sessions LIMIT 1"
+)
+AN_ENTRY = (
+    "INSERT INTO audit (tenant_id, number, at, by, action, about, status, seal)"
+    " SELECT tenant_id, 1, created_at, 'open', 'erase', '{}', 200, 'none of ours' FROM sessions LIMIT 1"
 )
 
 #: the law that a change breaks, and the change
@@ -107,6 +117,8 @@ BREACHES = [
         ],
     ),
     ("erasures", ["UPDATE messages SET erased = 1 WHERE seq = 3"]),
+    ("keys", [A_KEY]),
+    ("audit", [AN_ENTRY]),
     ("schema", [NO_SINGLE_FLIGHT]),
     ("schema", ["ALTER TABLE receipts RENAME COLUMN body_hash TO hash"]),
     ("foreign_keys", ["DELETE FROM sessions"]),

@@ -61,6 +61,9 @@ class Broken:
     async def unfinished(self, *, limit: int) -> Sequence[str]:
         return await self.real.unfinished(limit=limit)
 
+    async def has_keys(self) -> bool:
+        return await self.real.has_keys()
+
     async def due_count(self, **how: Any) -> int:
         return await self.real.due_count(**how)
 

@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 from tests.conformance import (
+    broken_access,
     broken_chunks,
     broken_documents,
     broken_embedding,
@@ -64,6 +65,7 @@ MODULES: tuple[ModuleType, ...] = (
     broken_documents,
     broken_schedule,
     broken_erasures,
+    broken_access,
 )
 BROKEN = [
     broken

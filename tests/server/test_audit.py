@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
+from fastapi import FastAPI, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute, iter_route_contexts
+from pydantic import BaseModel
 from tests.memory.harness import opened
 from tests.server.harness import TENANT, person, served
 
+from anaphora.bootstrap.maintenance import diagnose
+from anaphora.server.auditing import UNAUDITED
+from anaphora.server.gate import Writer, recognised
+from anaphora.server.paths import Name
+from anaphora.server.rates import Rates
 from anaphora.storage.access_tables import audit
 
 pytestmark = pytest.mark.anyio
@@ -31,6 +42,113 @@ async def test_a_change_is_noted_with_who_what_and_how_it_was_answered(tmp_path:
         assert await service.memory.audit.list(tenant="other") == []
 
 
+class Wanted(BaseModel):
+    """What a route takes."""
+
+    fail: bool = False
+
+
+def ids_beside_names(app: FastAPI) -> None:
+    """A route that names people as well as things, and may break."""
+
+    @app.put("/v1/things/{thing}/{number}/{person}")
+    async def share_thing(
+        thing: UUID, number: int, person: Name, wanted: Wanted, principal: Writer, request: Request
+    ) -> None:
+        del thing, number, person, principal
+        if wanted.fail:
+            raise RuntimeError
+        request.state.made = {"copy": "7"}
+
+
+async def test_ids_are_noted_as_they_are_and_names_never_whatever_they_look_like(tmp_path: Path) -> None:
+    async with served(tmp_path) as service:
+        ids_beside_names(service.app)
+        here = UUID(int=7)
+        number = "5551234567"
+        for path in (f"{here}/1/{number}", f"{here}/1/{here}", f"{number}/x/y", f"{here}/{here}/y%20z"):
+            await service.ann.put(f"/v1/things/{path}", json={})
+        *_, second, first = noted = await service.memory.audit.list()
+        assert [entry.status for entry in noted] == [422, 422, 200, 200]
+        assert {name: first.about[name] for name in ("thing", "number", "copy")} == {
+            "thing": str(here),
+            "number": "1",
+            "copy": "7",
+        }
+        assert second.about["person"] != str(here)
+        assert number not in str(noted)
+
+
+async def test_what_breaks_on_the_way_is_noted_too_and_still_breaks(tmp_path: Path) -> None:
+    async with served(tmp_path) as service:
+        ids_beside_names(service.app)
+        with pytest.raises(RuntimeError):
+            await service.ann.put(f"/v1/things/{UUID(int=7)}/1/x", json={"fail": True})
+        (noted,) = await service.memory.audit.list()
+        assert (noted.action, noted.status) == ("share_thing", 500)
+
+
+async def test_nobody_is_told_that_a_change_was_made_that_could_not_be_noted(tmp_path: Path) -> None:
+    async with served(tmp_path) as service:
+        ids_beside_names(service.app)
+        await service.memory._services.store.close()
+        answer = await service.ann.put(f"/v1/things/{UUID(int=7)}/1/x", json={})
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+        assert answer.json()["error"] == "StoreClosed"
+        answer = await service.ann.post("/v1/sessions/s/end")
+        assert answer.status_code == 503
+
+
+async def test_who_is_turned_away_writes_nothing(tmp_path: Path) -> None:
+    """Otherwise the limit on requests would be none on writing."""
+    async with served(tmp_path) as service:
+        service.app.state.rates = Rates(requests=2)
+        statuses = [(await service.ann.post("/v1/sessions/s/end")).status_code for _ in range(4)]
+        assert statuses == [200, 200, 429, 429]
+        assert (await service.nobody.post("/v1/sessions/s/end")).status_code == 401
+        assert len(await service.memory.audit.list()) == 2
+
+
+def guarded(part: Dependant) -> bool:
+    """Whether somebody must be recognised for it."""
+    return part.call is recognised or any(map(guarded, part.dependencies))
+
+
+def filled(path: str, part: Dependant) -> str:
+    """The path with something for each parameter that may stand there."""
+    for field in part.path_params:
+        value = {UUID: str(UUID(int=7)), int: "7"}.get(field.field_info.annotation, "x")
+        path = path.replace(f"{{{field.alias}}}", value)
+    for each in part.dependencies:
+        path = filled(path, each)
+    return path
+
+
+async def test_every_route_that_changes_something_writes_one_entry(tmp_path: Path) -> None:
+    """T15: for every method of every route there is, whatever it answers, or the log is its account."""
+    async with served(tmp_path) as service:
+        asked = 0
+        for route in iter_route_contexts(service.app.routes):
+            if not isinstance(route.original_route, APIRoute):
+                continue
+            for method in sorted((route.methods or set()) - {"GET", "HEAD", "OPTIONS"}):
+                what = f"{method} {route.path} ({route.name})"
+                assert guarded(route.dependant), f"{what} is open to everybody, and would be in nobody's name"
+                for client in (service.ann, service.operator):
+                    before = len(await service.memory.audit.list(limit=1000))
+                    answer = await client.request(method, filled(route.path or "", route.dependant), json={})
+                    entries = await service.memory.audit.list(limit=1000)
+                    new = entries[: len(entries) - before]
+                    if route.name in UNAUDITED:
+                        assert new == [], what
+                    else:
+                        assert [(entry.action, entry.status) for entry in new] == [(route.name, answer.status_code)], (
+                            what
+                        )
+                    asked += 1
+        assert asked >= 4
+
+
 @pytest.mark.parametrize("change", [{"status": 500}, {"who": None}, {"action": "x"}, {"number": 9}, None])
 async def test_an_entry_that_was_changed_or_taken_out_is_found(tmp_path: Path, change: dict[str, Any] | None) -> None:
     async with opened(tmp_path) as memory:
@@ -41,3 +159,19 @@ async def test_an_entry_that_was_changed_or_taken_out_is_found(tmp_path: Path, c
         statement = sa.delete(audit).where(*this) if change is None else sa.update(audit).where(*this).values(change)
         await memory._services.store.write(TENANT, lambda unit: unit.audit._run(statement))  # type: ignore[attr-defined]
         assert await memory.audit.broken_at() == 2
+
+
+async def test_the_doctor_names_the_first_entry_that_is_not_as_it_was_written(tmp_path: Path) -> None:
+    """Of every tenant, and behind the first page; entries that come at once are one chain."""
+    async with opened(tmp_path) as memory:
+        many = 501
+        await asyncio.gather(*(memory.audit.record(person("ann"), "act", status=200) for _ in range(many)))
+        await memory.audit.record(person("ann", tenant="other"), "act", status=200)
+        assert await memory.audit.broken_at() is None
+        sound = {check.id: check for check in diagnose(memory.settings, stuck_seconds=60).checks}["audit"]
+        assert (sound.ok, sound.checked) == (True, many + 1)
+        forged = sa.update(audit).where(audit.c.tenant_id == TENANT, audit.c.number == many).values(status=404)
+        await memory._services.store.write(TENANT, lambda unit: unit.audit._run(forged))  # type: ignore[attr-defined]
+        assert await memory.audit.broken_at() == many
+        broken = {check.id: check for check in diagnose(memory.settings, stuck_seconds=60).checks}["audit"]
+        assert (broken.ok, broken.detail) == (False, f"changed or taken out: entry {many} of tenant {TENANT}")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import base64
 from datetime import timedelta
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from tests.memory.harness import opened
-from tests.server.harness import TENANT
+from tests.server.harness import TENANT, served
 
+from anaphora.domain.access import RawKey
 from anaphora.domain.principals import OF_PERSONS, Permission
 from anaphora.errors import InvalidInput, NotFound, UnknownName
-from anaphora.server.key_gate import TRUST, KeyGate
+from anaphora.server.key_gate import BURST, TRUST, KeyGate
+from anaphora.server.problems import Refused
 from anaphora.testing.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
@@ -145,8 +148,90 @@ async def test_a_gate_believes_a_key_for_seconds_and_rejects_a_revoked_one_withi
         assert await gate.principal(new.key) == await gate.again(TENANT, new.made.id.hex) == new.made.principal()
         assert await gate.principal(None) is None
         assert await gate.again("other", new.made.id.hex) is None
+        assert await gate.again(TENANT, "jwt") is None
         await memory.keys.revoke(new.made.id)
         now += TRUST
         assert TRUST <= 5
         assert await gate.principal(new.key) is None
         assert await gate.again(TENANT, new.made.id.hex) is None
+
+
+async def test_keys_that_are_made_up_are_looked_up_seldom_and_keep_no_good_one_out(tmp_path: Path) -> None:
+    now = 100.0
+    async with opened(tmp_path) as memory:
+        gate = KeyGate(memory, now=lambda: now)
+        new = await memory.keys.create(user="ann")
+        assert await gate.principal(new.key) is not None
+
+        def made_up(number: int) -> str:
+            return RawKey(tenant=TENANT, id=UUID(int=number), secret="x" * 43).text()
+
+        # one of them counts once, and what is no key of ours does not count
+        for text in [*(made_up(number) for number in range(BURST - 1)), *[made_up(0)] * 9, *["x", "anaphora_x"] * 9]:
+            assert await gate.principal(text) is None
+        with pytest.raises(Refused, match="try again in 1 s") as refused:
+            await gate.principal(made_up(BURST))
+        assert (refused.value.status, refused.value.headers) == (429, {"Retry-After": "1"})
+        assert await gate.principal(new.key) is not None
+        now += TRUST
+        assert await gate.principal(new.key) is not None
+        assert await gate.principal(made_up(BURST)) is None
+
+
+async def test_every_key_that_lets_nobody_in_is_answered_alike(tmp_path: Path) -> None:
+    """Whether a key never was, ends or is of somebody else is not told, in the answer or in the logs."""
+    clock = FakeClock()
+    async with served(tmp_path, clock=clock) as service:
+        service.app.state.gate = KeyGate(service.memory)
+        good = await service.memory.keys.create(user="ann")
+        expired = await service.memory.keys.create(user="ann", days=1)
+        revoked = await service.memory.keys.create(user="ann")
+        await service.memory.keys.revoke(revoked.made.id)
+        clock.jump(DAY)
+        secret = good.key.rpartition(".")[2]
+        sent = [
+            "x",
+            good.key[:-1],
+            good.key[:40],
+            good.key[:-1] + ("A" if good.key[-1] != "A" else "B"),
+            RawKey(tenant="other", id=good.made.id, secret=secret).text(),
+            RawKey(tenant=TENANT, id=revoked.made.id, secret=secret).text(),
+            expired.key,
+            revoked.key,
+        ]
+        answers = [
+            await service.nobody.get("/v1/sessions", headers={"Authorization": f"Bearer {text}"}) for text in sent
+        ]
+        for answer in answers:
+            answer.headers.pop("x-request-id")
+        told = {(answer.status_code, answer.text, str(answer.headers)) for answer in answers}
+        assert told == {(401, answers[0].text, str(answers[0].headers))}
+        answer = await service.nobody.get("/v1/sessions", headers={"Authorization": f"Bearer {good.key}"})
+        assert answer.status_code == 200
+
+
+async def test_a_key_is_not_in_logs_and_not_in_what_python_shows_of_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    async with opened(tmp_path) as memory:
+        new = await memory.keys.create(user="ann", name="phone")
+        await memory.keys.verify(new.key)
+        await memory.keys.verify(new.key + "x")
+        newer = await memory.keys.rotate(new.made.id)
+    shown = f"{caplog.text} {new!r} {newer!r} {RawKey.parse(new.key)!r}"
+    assert "phone" in shown
+    for each in (new, newer):
+        assert each.key.rpartition(".")[2] not in shown
+
+
+async def test_a_key_that_is_revoked_has_no_successor(tmp_path: Path) -> None:
+    """Making the new key and ending the old one is one act: neither happens without the other."""
+    async with opened(tmp_path) as memory:
+        old = await memory.keys.create(user="ann")
+        await memory.keys.revoke(old.made.id)
+        with pytest.raises(InvalidInput):
+            await memory.keys.rotate(old.made.id)
+        with pytest.raises(NotFound):
+            await memory.keys.rotate(old.made.id, tenant="other")
+        assert [key.id for key in await memory.keys.list()] == [old.made.id]

@@ -289,6 +289,9 @@ _NEXT = {
     "0004": "chunks",
     "0006": "notepad_pages",
     "0007": "document_jobs",
+    "0009": "erased_marks",
+    "0010": "pauses",
+    "0011": "audit",
 }
 
 

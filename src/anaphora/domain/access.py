@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -50,7 +50,7 @@ class ApiKey:
 class NewKey:
     """A key that was just made, whole. It is never shown again."""
 
-    key: str
+    key: str = field(repr=False)
     made: ApiKey
 
 
@@ -60,7 +60,7 @@ class RawKey:
 
     tenant: str
     id: UUID
-    secret: str
+    secret: str = field(repr=False)
 
     def text(self) -> str:
         """The key as it is sent."""

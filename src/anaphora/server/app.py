@@ -17,7 +17,7 @@ from anaphora.server.metrics import Metrics
 from anaphora.server.observing import Observing
 from anaphora.server.paths import UndecodedPaths
 from anaphora.server.rates import Rates
-from anaphora.server.routes import LARGE, health, v1
+from anaphora.server.routes import LARGE, health, others, v1
 from anaphora.server.tracing import Tracing
 
 _DESCRIPTION: Final = "What an agent remembers of you: see, correct, share, export and erase it."
@@ -51,6 +51,7 @@ def create_app(memory: Memory, gate: Gate, *, spans: TracerProvider | None = Non
     app.state.rates = Rates(requests=settings.requests_per_minute, failures=settings.failures_per_minute)
     problems.install(app)
     app.include_router(v1())
+    app.include_router(others())
     app.include_router(health.router)
     app.add_middleware(Auditing)
     app.add_middleware(Tracing, document=app.openapi, provider=spans)

@@ -104,7 +104,12 @@ def of_error(error: AnaphoraError) -> Response:
     if status is HTTPStatus.SERVICE_UNAVAILABLE:
         seconds = error.retry_after if isinstance(error, ModelUnavailable) else None
         headers["Retry-After"] = str(math.ceil(RETRY_AFTER if seconds is None else seconds))
-    return problem(status, str(error), error=type(error).__name__, headers=headers)
+    return problem(status, str(error), error=_name(error), headers=headers)
+
+
+def _name(error: AnaphoraError) -> str:
+    """The name that callers know it by: kinds of our own are what they are kinds of."""
+    return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == AnaphoraError.__module__)
 
 
 def documented(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
@@ -147,4 +152,5 @@ def install(app: FastAPI) -> None:
 def _fault(error: Mapping[str, Any]) -> Fault:
     """Where and what, without the value: it may be what somebody said."""
     where = ".".join(str(part) for part in error["loc"] if isinstance(part, int) or part.isprintable())
-    return Fault(where=where[:200].encode("ascii", "backslashreplace").decode(), what=str(error["msg"])[:300])
+    what = str(error["msg"]).removeprefix("Value error, ")
+    return Fault(where=where[:200].encode("ascii", "backslashreplace").decode(), what=what[:300])

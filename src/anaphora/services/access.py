@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -69,7 +69,9 @@ class Keys:
             created_at=now,
             expires_at=None if days is None else now + timedelta(days=days),
         )
-        return await self._keep(made)
+        secret = self._secret()
+        await self.store.write(tenant, lambda unit: unit.api_keys.insert(made, hash_of(secret)))
+        return _new(made, secret)
 
     async def any(self) -> bool:
         """Whether any tenant has a key."""
@@ -127,27 +129,35 @@ class Keys:
         if not 0 <= overlap_hours <= 24 * _MOST_DAYS:
             raise InvalidInput("the overlap is a number of hours, 0 or more")
         now = self.clock.now()
-        before = await self.store.read(tenant, lambda unit: _there(unit, tenant, key_id))
-        if not before.lets_in(now):
-            raise InvalidInput("this key lets nobody in any more: make a new one")
-        lasts = None if before.expires_at is None else now + (before.expires_at - before.created_at)
-        new = replace(before, id=uuid7(now, self.randomness(10)), created_at=now, expires_at=lasts, last_used_at=None)
-        made = await self._keep(new)
-        until = now + timedelta(hours=overlap_hours)
-        await self.store.write(tenant, lambda unit: unit.api_keys.expire(tenant, key_id, at=until))
-        return made
+        new_id, secret = uuid7(now, self.randomness(10)), self._secret()
 
-    async def _keep(self, made: ApiKey) -> NewKey:
-        raw = RawKey(tenant=made.tenant, id=made.id, secret=secret_text(self.randomness(SECRET_BYTES)))
-        await self.store.write(made.tenant, lambda unit: unit.api_keys.insert(made, hash_of(raw.secret)))
-        return NewKey(key=raw.text(), made=made)
+        def work(unit: Unit) -> ApiKey:
+            before = _there(unit, tenant, key_id)
+            if not before.lets_in(now):
+                raise InvalidInput("this key lets nobody in any more: make a new one")
+            lasts = None if before.expires_at is None else now + (before.expires_at - before.created_at)
+            made = replace(before, id=new_id, created_at=now, expires_at=lasts, last_used_at=None)
+            unit.api_keys.insert(made, hash_of(secret))
+            unit.api_keys.expire(tenant, key_id, at=now + timedelta(hours=overlap_hours))
+            return made
+
+        return _new(await self.store.write(tenant, work), secret)
+
+    def _secret(self) -> str:
+        return secret_text(self.randomness(SECRET_BYTES))
 
     async def _used(self, key: ApiKey) -> Principal | None:
         now = self.clock.now()
         if not key.lets_in(now):
             return None
-        if key.last_used_at is None or now - key.last_used_at >= _MINUTE:
-            await self.store.write(key.tenant, lambda unit: unit.api_keys.used(key.tenant, key.id, now=now))
+
+        def note(unit: Unit) -> None:
+            found = unit.api_keys.get(key.tenant, key.id)
+            if found is not None and _is_old(found[0], now):  # many come with one key at once
+                unit.api_keys.used(key.tenant, key.id, now=now)
+
+        if _is_old(key, now):
+            await self.store.write(key.tenant, note)
         return key.principal()
 
 
@@ -219,6 +229,14 @@ class Audit:
 
     async def _page(self, tenant: str, start: int) -> Sequence[AuditEntry]:
         return await self.store.read(tenant, lambda unit: unit.audit.chain(tenant, start=start, limit=_PAGE))
+
+
+def _is_old(key: ApiKey, now: datetime) -> bool:
+    return key.last_used_at is None or now - key.last_used_at >= _MINUTE
+
+
+def _new(made: ApiKey, secret: str) -> NewKey:
+    return NewKey(key=RawKey(tenant=made.tenant, id=made.id, secret=secret).text(), made=made)
 
 
 def _there(unit: Unit, tenant: str, key_id: UUID) -> ApiKey:

@@ -147,7 +147,7 @@ def _entry_from(row: AnyRow) -> AuditEntry:
         who=row.who,
         by=row.by,
         action=row.action,
-        about=MappingProxyType(dict(row.about)),
+        about=dict(row.about),
         status=row.status,
         seal=row.seal,
     )

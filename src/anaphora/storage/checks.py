@@ -15,6 +15,7 @@ from anaphora.errors import AnaphoraError
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Unit
 from anaphora.services.maintenance import Check, Findings, Judge
+from anaphora.storage.access_checks import access_laws, sealed_chain
 from anaphora.storage.columns import metadata
 from anaphora.storage.document_checks import document_laws
 from anaphora.storage.erasure_checks import erasure_laws
@@ -192,6 +193,7 @@ def laws() -> tuple[Law, ...]:
         *topic_laws(),
         *document_laws(),
         *erasure_laws(),
+        *access_laws(),
     )
 
 
@@ -323,6 +325,7 @@ def steps(
     yield "I1", partial(coverage, connection, unit, judge)
     for law in laws():
         yield law.id, partial(law.check, connection)
+    yield "audit", partial(sealed_chain, connection, unit.audit)
     yield "stuck", partial(stuck, connection, now=now, seconds=stuck_seconds)
     yield "failed", partial(failed, connection)
 

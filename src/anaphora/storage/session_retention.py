@@ -38,9 +38,11 @@ class SqlExpiry:
             query = query.where(place > sa.tuple_(after.updated_at, after.id, types=types))
         return self._rows(query.order_by(sessions.c.updated_at, sessions.c.id).limit(limit))
 
-    def expired(self, tenant: str, *, limit: int, first: bool = False) -> Sequence[SessionRow]:
-        """Sessions out of sight, the last that expired first; with `first`, the first."""
+    def expired(self, tenant: str, *, limit: int, user: str | None = None, first: bool = False) -> Sequence[SessionRow]:
+        """Sessions out of sight, of one user or of all, the last that expired first; with `first`, the first."""
         query = sa.select(*SESSION_COLUMNS).where(sessions.c.tenant_id == tenant, sessions.c.expired_at.is_not(None))
+        if user is not None:
+            query = query.where(sessions.c.user_id == user)
         order = (sessions.c.expired_at, sessions.c.id)
         return self._rows(query.order_by(*(order if first else (each.desc() for each in order))).limit(limit))
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 import pytest
 import sqlalchemy as sa
-from tests.databases.postgres import embedded_server, opened
+from tests.databases.postgres import database_of, embedded_server, opened
 
 from anaphora.errors import StoreError
 from anaphora.ports.store import Unit
+from anaphora.storage.access_tables import audit
 from anaphora.storage.tables import messages
 from anaphora.storage.unit import SqlUnit
+from anaphora.testing.conformance.store_laws.access import entry
 from anaphora.testing.conformance.store_laws.tools import append, key_of, log_of
 
 pytestmark = pytest.mark.anyio
@@ -66,3 +69,20 @@ async def test_an_owner_who_is_no_superuser_and_an_application_that_owns_nothing
         await store.append(append("more"))
         assert await log_of(store) == ["mine", "more"]
         assert await store.read("t2", _everybody) == {"t2"}
+
+
+@pytest.mark.parametrize("change", [sa.update(audit).values(status=500), sa.delete(audit)])
+async def test_entries_of_the_audit_are_added_and_neither_changed_nor_taken_out(
+    change: sa.Executable, tmp_path: Path
+) -> None:
+    """T15: the role that a superuser's connections take on has no right to it, in its own tenant either."""
+
+    def work(unit: Unit) -> None:
+        assert isinstance(unit, SqlUnit)
+        unit.jobs._connection.execute(change)
+
+    async with opened(await database_of(tmp_path)) as store:
+        await store.write("t", lambda unit: unit.audit.insert("t", entry(1)))
+        with pytest.raises(StoreError, match="privilege"):
+            await store.write("t", work)
+        assert list(await store.read("t", lambda unit: unit.audit.list("t", limit=9))) == [entry(1)]

@@ -28,8 +28,10 @@ _GIVE_ROWS = sa.text(
     " head_moves, summary_states, jobs, message_words, message_vectors, vector_heads, subjects,"
     " subject_members, facts, fact_versions, fact_sources, fact_terms, fact_tombstones, chunks, topics,"
     " topic_vectors, notepad_pages, documents, document_chunks, document_vectors, document_jobs, document_words,"
-    " erasures, erased_marks, pauses, api_keys, audit TO anaphora"
+    " erasures, erased_marks, pauses, api_keys TO anaphora"
 )
+#: entries of the audit are added, and stay
+_GIVE_ADDING = sa.text("GRANT SELECT, INSERT ON audit TO anaphora")
 _GIVE_SIGHT = sa.text("GRANT SELECT ON store_meta, alembic_version, found_words, found_document_words TO anaphora")
 _OLDEST: Final = 140_000
 _VERSION = sa.text("SELECT current_setting('server_version_num')::integer")
@@ -114,4 +116,5 @@ def _give_rights(connection: sa.Connection) -> None:
     if connection.execute(_ROLE_IS_THERE).first() is None:
         connection.execute(_MAKE_ROLE)
     connection.execute(_GIVE_ROWS)
+    connection.execute(_GIVE_ADDING)
     connection.execute(_GIVE_SIGHT)

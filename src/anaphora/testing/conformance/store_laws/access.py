@@ -1,12 +1,17 @@
-"""I11: keys and the account of changes are of one tenant; entries stay as they were written."""
+"""I11, I12, T15: keys and the account of changes are of one tenant; entries stay as they were written."""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from anaphora.domain.access import ApiKey, AuditEntry
 from anaphora.domain.principals import OF_PERSONS
+from anaphora.errors import AnaphoraError
+from anaphora.ports.store import Unit
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.tools import NOW, TENANT, after, new_id
 
@@ -83,3 +88,43 @@ class AccessLaws(StoreLaws):
             assert (
                 list(await store.read(TENANT, lambda unit: unit.audit.chain(TENANT, start=1, limit=1))) == written[:1]
             )
+
+    async def test_an_entry_is_written_once_and_stays(self, tmp_path: Path) -> None:
+        """T15: a number that is taken is refused, and what stands there is as it was; another tenant has its own."""
+        async with self.opened(tmp_path) as store:
+            await store.write(TENANT, lambda unit: unit.audit.insert(TENANT, entry(1)))
+            with pytest.raises(AnaphoraError):
+                await store.write(TENANT, lambda unit: unit.audit.insert(TENANT, entry(1, who=None)))
+            await store.write("t2", lambda unit: unit.audit.insert("t2", entry(1, who=None)))
+            assert list(await store.read(TENANT, lambda unit: unit.audit.list(TENANT, limit=9))) == [entry(1)]
+            assert list(await store.read("t2", lambda unit: unit.audit.list("t2", limit=9))) == [entry(1, who=None)]
+
+    async def test_entries_that_many_write_at_once_are_one_chain(self, tmp_path: Path) -> None:
+        """T15: through two handles, each entry is sealed with the one before it, and no number is left out."""
+
+        def add(unit: Unit) -> None:
+            before = unit.audit.last(TENANT)
+            number, seal = (1, "") if before is None else (before.number + 1, before.seal)
+            unit.audit.insert(TENANT, replace(entry(number), seal=f"{seal}.{number}"))
+
+        async with self.opened(tmp_path) as one, self.opened(tmp_path) as two:
+            for _ in range(2):
+                await asyncio.gather(*((one, two)[caller % 2].write(TENANT, add) for caller in range(6)))
+            chained = await one.read(TENANT, lambda unit: unit.audit.chain(TENANT, start=1, limit=99))
+            assert [each.number for each in chained] == list(range(1, 13))
+            assert chained[-1].seal == "".join(f".{number}" for number in range(1, 13))
+
+    async def test_keys_go_with_their_user_and_the_account_stays(self, tmp_path: Path) -> None:
+        """I12: who is erased cannot come in; others of the tenant, and the same name elsewhere, still can."""
+        async with self.opened(tmp_path) as store:
+            hers, als, operators = api_key(), api_key("al"), api_key(None)
+            for each in (hers, als, operators):
+                await store.write(TENANT, lambda unit, each=each: unit.api_keys.insert(each, "a hash"))
+            namesake = api_key(tenant="t2")
+            await store.write("t2", lambda unit: unit.api_keys.insert(namesake, "a hash"))
+            await store.write(TENANT, lambda unit: unit.audit.insert(TENANT, entry(1)))
+            await store.write(TENANT, lambda unit: unit.purging.of_user(TENANT, "alice"))
+            left = await store.read(TENANT, lambda unit: unit.api_keys.list(TENANT, limit=9))
+            assert {each.id for each in left} == {als.id, operators.id}
+            assert list(await store.read("t2", lambda unit: unit.api_keys.list("t2", limit=9))) == [namesake]
+            assert await store.write(TENANT, lambda unit: unit.audit.last(TENANT)) == entry(1)
