@@ -105,8 +105,8 @@ async def measure(sizes: Sizes, setup: Setup) -> Measured:
     return Measured(
         figures=tuple(figures),
         notes=(
-            "`anaphora serve` is a process of its own, with a worker inside, a key for each user and durability full; "
-            "a scripted embedder is another one. Who asks shares the machine with both.",
+            "`anaphora serve` is a process of its own, with a worker inside, a key for each user and durability full.",
+            "A scripted embedder is another process. Who asks shares the machine with both.",
             "A turn is a context, an append and another append.",
             "Three times too much: requests come three times as often as appends were acknowledged before.",
         ),
