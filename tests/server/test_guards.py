@@ -17,8 +17,8 @@ from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 from tests.server.harness import Service, served
 
+from anaphora.server.checked_body import MOST_DEPTH, too_deep
 from anaphora.server.guards import Guards, Limits
-from anaphora.server.intake import MOST_DEPTH, too_deep
 from anaphora.server.problems import Refused
 from anaphora.server.rates import Rates
 from anaphora.settings.sections import ServerSettings

@@ -16,6 +16,7 @@ from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Summary
 from anaphora.ports.access import ApiKeys, Audit
+from anaphora.ports.changes import Changes
 from anaphora.ports.documents import Documents
 from anaphora.ports.erasures import Erasures, Purging
 from anaphora.ports.facts import Chunks, Facts, Subjects
@@ -324,6 +325,11 @@ class Unit(Protocol):
     @property
     def audit(self) -> Audit:
         """The account of changes."""
+        ...
+
+    @property
+    def changes(self) -> Changes:
+        """What changed, and when last."""
         ...
 
     @property

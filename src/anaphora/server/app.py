@@ -13,6 +13,7 @@ from anaphora.server import problems
 from anaphora.server.auditing import Auditing
 from anaphora.server.gate import Gate
 from anaphora.server.guards import Guards, Limits
+from anaphora.server.listening import Listeners
 from anaphora.server.metrics import Metrics
 from anaphora.server.observing import Observing
 from anaphora.server.paths import UndecodedPaths
@@ -49,6 +50,7 @@ def create_app(memory: Memory, gate: Gate, *, spans: TracerProvider | None = Non
     app.state.gate = gate
     app.state.metrics = Metrics(memory)
     app.state.rates = Rates(requests=settings.requests_per_minute, failures=settings.failures_per_minute)
+    app.state.listeners = Listeners()
     problems.install(app)
     app.include_router(v1())
     app.include_router(others())

@@ -15,7 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from anaphora.server.intake import Body, too_large
+from anaphora.server.checked_body import Body, too_large
 from anaphora.server.problems import Refused, answer
 
 #: names of the machine itself: a page elsewhere that is called otherwise cannot reach the service (DNS rebinding)

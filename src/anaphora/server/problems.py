@@ -112,6 +112,12 @@ def _name(error: AnaphoraError) -> str:
     return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == AnaphoraError.__module__)
 
 
+def problem_of(error: AnaphoraError) -> Problem:
+    """An error of the library as it is told where the response has begun already."""
+    status = status_of(error)
+    return Problem(title=status.phrase, status=status, detail=str(error), error=type(error).__name__)
+
+
 def documented(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
     """What the OpenAPI document says of problems with these statuses."""
     return {

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from anaphora.domain.figures import Figures
 from anaphora.storage.access import SqlApiKeys, SqlAudit
+from anaphora.storage.changes import SqlChanges
 from anaphora.storage.chunks import SqlChunks
 from anaphora.storage.document_search import DocumentSearch
 from anaphora.storage.documents import SqlDocuments
@@ -62,20 +63,21 @@ class SqlUnit:
         self.sessions = SqlSessions(connection, words, self.documents, self.effects, writing=writing)
         self.jobs = SqlJobs(connection, policy, self.effects, writing=writing)
         self.erasures = SqlErasures(connection, self.effects)
-        self.messages = SqlMessages(connection, self.sessions, self.jobs, words, self.erasures)
-        self.summaries = SqlSummaries(connection)
+        self.messages = SqlMessages(connection, self.sessions, self.jobs, words, self.erasures, self.effects)
+        self.summaries = SqlSummaries(connection, self.effects)
         self.history = SqlHistory(connection)
-        self.exchange = SqlExchange(connection, words)
+        self.exchange = SqlExchange(connection, words, self.effects)
         self.embedding = SqlEmbedding(connection)
         self.lookup = SqlLookup(connection)
         self.facts = SqlFacts(connection, self.effects)
         self.subjects = SqlSubjects(connection)
         self.chunks = SqlChunks(connection)
-        self.topics = SqlTopics(connection)
+        self.topics = SqlTopics(connection, self.effects)
         self.notepads = SqlNotepads(connection, self.effects)
         self.pauses = SqlPauses(connection)
         self.api_keys = SqlApiKeys(connection)
         self.audit = SqlAudit(connection)
+        self.changes = SqlChanges(connection, self.effects)
         self.purging = SqlPurging(connection, self.effects, vectors)
 
     def due_count(self, *, now: datetime | None, with_model: bool, with_embedder: bool) -> int:

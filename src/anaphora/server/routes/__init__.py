@@ -13,14 +13,20 @@ from anaphora.server.routes import (
     audit,
     copies,
     erasing,
+    events,
     facts,
+    jobs,
     keys,
     knowledge,
+    lookup,
     messages,
     notepad,
     retention,
     sessions,
     subjects,
+    summaries,
+    talk,
+    topics,
 )
 
 #: what any route may answer
@@ -42,7 +48,10 @@ LARGE: Final = frozenset({"/v1/restore", "/v1/knowledge/files"})
 def v1() -> APIRouter:
     """Every route of the API."""
     router = APIRouter(prefix="/v1", responses=_PROBLEMS)
-    parts = (sessions, messages, facts, subjects, notepad, knowledge, copies, erasing, retention, keys, audit)
+    parts = (
+        *(lookup, sessions, messages, talk, summaries, topics, facts, subjects, notepad, knowledge),
+        *(copies, erasing, retention, jobs, events, keys, audit),
+    )
     for part in parts:
         router.include_router(part.router)
     return router

@@ -192,7 +192,9 @@ class PostgresStore:
 
         def run(connection: sa.Connection) -> tuple[T, Effects]:
             unit = self._unit(connection, writing=True)
-            return work(unit), unit.effects
+            done = work(unit)
+            unit.changes.settle()
+            return done, unit.effects
 
         def before_commit(done: tuple[T, Effects]) -> None:
             if done[1].erased:
