@@ -106,6 +106,7 @@ async def test_who_is_turned_away_writes_nothing(tmp_path: Path) -> None:
         statuses = [(await service.ann.post("/v1/sessions/s/end")).status_code for _ in range(4)]
         assert statuses == [200, 200, 429, 429]
         assert (await service.nobody.post("/v1/sessions/s/end")).status_code == 401
+        assert (await service.operator.post("/v1/keys", content=b"{")).status_code == 422
         assert len(await service.memory.audit.list()) == 2
 
 
