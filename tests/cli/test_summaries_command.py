@@ -12,7 +12,8 @@ import pytest
 from tests.cli.conftest import Run
 
 from anaphora import Memory
-from anaphora.cli.summary_diff import Words, words
+from anaphora.domain.differences import Words
+from anaphora.rules.summary_diff import words
 from anaphora.testing.scripted import ScriptedChat
 
 ALICE = ("--user", "alice", "--session", "1")

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from tests.conformance.memories import OnDatabase
 from tests.databases.postgres import database_of
+from tests.databases.sqlite import fresh
 
 
 class TestOnSqlite(OnDatabase):
     async def database(self, folder: Path) -> str:
-        return str(folder / "memory.db")
+        return str(fresh(folder / "memory.db"))
 
 
 class TestOnPostgres(OnDatabase):

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.databases.sqlite import fresh
+
 from anaphora.ports.store import Store
 from anaphora.storage.sqlite.store import open_sqlite
 from anaphora.testing.conformance.store import StoreConformance
@@ -15,5 +17,5 @@ from anaphora.testing.conformance.store import StoreConformance
 class TestSqlite(StoreConformance):
     @asynccontextmanager
     async def open_store(self, folder: Path, **how: Any) -> AsyncIterator[Store]:
-        async with open_sqlite(folder / "memory.db", **how) as store:
+        async with open_sqlite(fresh(folder / "memory.db"), **how) as store:
             yield store

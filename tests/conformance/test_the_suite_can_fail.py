@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 from tests.conformance import (
     broken_access,
+    broken_changes,
     broken_chunks,
     broken_documents,
     broken_embedding,
@@ -59,6 +60,7 @@ MODULES: tuple[ModuleType, ...] = (
     broken_fact_keeping,
     broken_chunks,
     broken_notepads,
+    broken_changes,
     broken_pauses,
     broken_topics,
     broken_topic_vectors,

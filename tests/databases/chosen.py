@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.databases.postgres import database_of
+from tests.databases.sqlite import fresh
 
 SQLITE, POSTGRES = "sqlite", "postgresql"
 
@@ -38,5 +39,5 @@ def on(name: str) -> Iterator[None]:
 async def database(folder: Path) -> Mapping[str, str]:
     """The settings that name the database of the folder. The server of the tests does not wait for its disk."""
     if _chosen.name == SQLITE:
-        return {"db": str(folder / "memory.db")}
+        return {"db": str(fresh(folder / "memory.db"))}
     return {"db": await database_of(folder), "durability": "normal"}

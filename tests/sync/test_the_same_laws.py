@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.conformance.memories import OnDatabase
+from tests.databases.sqlite import fresh
 from tests.sync import async_shaped
 
 from anaphora.bootstrap import Overrides
@@ -17,7 +18,7 @@ class TestTheBlockingMemory(OnDatabase):
     memory = async_shaped.Memory
 
     async def database(self, folder: Path) -> str:
-        return str(folder / "memory.db")
+        return str(fresh(folder / "memory.db"))
 
 
 def test_a_memory_of_your_own_adapters_is_opened_with_plain_arguments(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from anaphora.rules.conversations import Wanted
 from anaphora.rules.facts.keeping import Limits
 from anaphora.rules.relevant import Thresholds
 from anaphora.services.access import Audit, Keys
+from anaphora.services.changes import Changes
 from anaphora.services.chat import Chat
 from anaphora.services.context import Contexts, Recall
 from anaphora.services.conversations import Conversations, Reach
@@ -77,6 +78,7 @@ class Services:
     segments: Segments
     notepads: Notepads
     pausing: Pausing
+    changes: Changes
     keys: Keys
     audit: Audit
     documents: Documents
@@ -185,6 +187,7 @@ def _services(ground: Ground) -> Services:
         segments=Segments(store=store, strategies=planning.strategies),
         notepads=_notepads(ground),
         pausing=Pausing(store=store, clock=world.clock),
+        changes=Changes(store, world.clock),
         keys=Keys(store=store, clock=world.clock, randomness=world.randomness),
         audit=Audit(store=store, clock=world.clock, secret=ground.secret),
         documents=documents,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
-from contextlib import closing
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing, contextmanager
 from typing import Annotated, Final
 
 import anyio
 import typer
 import uvicorn
+from anyio.abc import TaskStatus
+from starlette.types import ASGIApp
 
 from anaphora.agents.opening import with_folder_and_models
 from anaphora.cli.options import Db, Tenant
@@ -23,10 +27,11 @@ from anaphora.server.gate import Either, Gate, Open
 from anaphora.server.guards import LOOPBACK
 from anaphora.server.jwt_gate import JwtGate
 from anaphora.server.key_gate import KeyGate
+from anaphora.server.logs import service_logs
 from anaphora.settings import Settings
 
 #: seconds that requests under way get when the service is told to end
-_GRACE: Final = 4
+_GRACE: Final = 3
 
 
 def serve(
@@ -41,6 +46,7 @@ def serve(
     no_worker: Annotated[
         bool, typer.Option("--no-worker", help="Do no background work here: `anaphora worker` runs beside it.")
     ] = False,
+    json_logs: Annotated[bool, typer.Option("--json-logs", help="One JSON object a request on stderr.")] = False,
     tenant: Tenant = None,
 ) -> None:
     """Serve the memory over HTTP until told to stop (Ctrl-C or SIGTERM): REST under /v1, the review page at /.
@@ -48,7 +54,8 @@ def serve(
     Who asks needs a key (`anaphora keys create`) or a JWT of the configured issuer.
     """
     settings = anyio.run(with_folder_and_models, settings_from(db, tenant=tenant))
-    changed = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    given = (("host", host), ("port", port), ("log", "json" if json_logs else None))
+    changed = {name: value for name, value in given if value is not None}
     settings = settings.model_copy(update={"server": settings.server.model_copy(update=changed)})
     if no_auth is not (user is not None):
         raise InvalidInput("--no-auth and --user NAME go together: everybody who can reach the port is that person")
@@ -79,28 +86,60 @@ def listening(host: str, port: int) -> socket.socket:
     return opened
 
 
-async def run_app(app: object, opened: socket.socket) -> None:
-    """Answer requests until a signal comes; those under way get a few seconds."""
+async def run_app(app: ASGIApp, opened: socket.socket, *, ending: Callable[[], Awaitable[object]]) -> None:
+    """Answer requests until a signal comes; those under way then get a few seconds.
+
+    Args:
+        app: what answers.
+        opened: where it listens.
+        ending: done meanwhile, when the signal has come.
+
+    """
     config = uvicorn.Config(
-        app,  # type: ignore[arg-type] - any ASGI app
+        app,
         log_config=None,
         access_log=False,
         server_header=False,
         date_header=False,
+        proxy_headers=False,
         lifespan="off",
         timeout_graceful_shutdown=_GRACE,
     )
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    await uvicorn.Server(config).serve(sockets=[opened])
+    server = _Server(config)
+
+    async def obey(*, task_status: TaskStatus[None]) -> None:
+        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+            task_status.started()
+            async for _ in signals:
+                server.force_exit = server.should_exit
+                if not server.should_exit:
+                    server.should_exit = True
+                    group.start_soon(ending)
+
+    async with anyio.create_task_group() as group:
+        await group.start(obey)
+        await server.serve(sockets=[opened])
+        group.cancel_scope.cancel()
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to whoever runs it: uvicorn's own way ends the process before the memory is closed."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
 
 
 async def _serve(settings: Settings, opened: socket.socket, user: str | None, worker: bool) -> None:  # noqa: FBT001
     async with Memory.open(settings=settings, worker=worker) as memory:
-        gate = await gate_of(memory, user)
-        host, port = opened.getsockname()[:2]
-        shown = f"[{host}]" if ":" in host else host
-        note(f"Anaphora listens on http://{shown}:{port} - Ctrl-C ends.")
-        await run_app(create_app(memory, gate), opened)
+        app = create_app(memory, await gate_of(memory, user))
+        with service_logs(settings.server.log):
+            host, port = opened.getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            note(f"Anaphora listens on http://{shown}:{port} - Ctrl-C ends.")
+            # work in hand is let go of while requests under way are answered: both have the same seconds
+            await run_app(app, opened, ending=memory.close)
 
 
 async def gate_of(memory: Memory, user: str | None) -> Gate:

@@ -26,11 +26,12 @@ from anaphora.cli.options import (
 from anaphora.cli.output import emit, plural, say, table
 from anaphora.cli.running import Access, check_session, key_of, run, settings_from
 from anaphora.cli.shapes import job_json, point_json, summary_json
-from anaphora.cli.summary_diff import Change, Difference, difference
+from anaphora.domain.differences import Difference, PointChange
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.summaries import Point, Summary
 from anaphora.errors import InvalidInput, NotFound
 from anaphora.memory import Memory
+from anaphora.rules.summary_diff import difference
 from anaphora.services.overview import Entry, Listing, Overview
 
 T = TypeVar("T")
@@ -285,6 +286,6 @@ def _point_line(point: Point) -> str:
     return f"{point.range} {point.text}{left_out}"
 
 
-def _marked(change: Change) -> str:
+def _marked(change: PointChange) -> str:
     marks = {"keep": "{}", "remove": "[-{}-]", "add": "{{+{}+}}"}
     return " ".join(marks[word.change].format(word.text) for word in change.words)

@@ -21,16 +21,25 @@ class JobsView:
         *,
         states: Sequence[JobState] | None = None,
         stuck_seconds: float | None = None,
+        user: str | None = None,
         tenant: str | None = None,
         limit: int = 50,
     ) -> Sequence[Job]:
-        """Jobs, newest first; with `stuck_seconds`, those that should have moved that long ago."""
-        tenant = tenant_of(self._services, tenant)
-        return await self._services.jobs.list(tenant, states=states, stuck_seconds=stuck_seconds, limit=limit)
+        """Jobs, newest first; with `stuck_seconds`, those that should have moved that long ago.
 
-    async def retry(self, job_id: UUID | None = None, *, tenant: str | None = None) -> int:
-        """Queue failed jobs again (all of them, or one); how many."""
-        return await self._services.jobs.retry(tenant_of(self._services, tenant), job_id)
+        With `user`, only those of their sessions.
+        """
+        whose = tenant_of(self._services, tenant)
+        return await self._services.jobs.list(whose, states=states, user=user, stuck_seconds=stuck_seconds, limit=limit)
+
+    async def retry(self, job_id: UUID | None = None, *, user: str | None = None, tenant: str | None = None) -> int:
+        """Queue failed jobs again (all of them, or one; with `user`, only of their sessions); how many.
+
+        Raises:
+            NotFound: the one has not failed, is not there, or is not theirs.
+
+        """
+        return await self._services.jobs.retry(tenant_of(self._services, tenant), job_id, user=user)
 
     async def live(self) -> int:
         """How many jobs are queued or running."""

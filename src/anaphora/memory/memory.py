@@ -13,7 +13,9 @@ from uuid import UUID
 import anyio
 
 from anaphora.bootstrap import Overrides, Services, open_services
+from anaphora.domain.changes import Change
 from anaphora.domain.erasure import Erasure, ErasureReport
+from anaphora.domain.figures import Figures
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import ReceiptState
 from anaphora.domain.search import SearchResult
@@ -119,10 +121,8 @@ class Memory:
         )
         async with open_services(settings, given) as services:
             memory = cls(services)
-            if not worker:
-                yield memory
-                return
-            memory._worker = asyncio.create_task(services.worker.run(memory._stopping), name="anaphora-worker")
+            if worker:
+                memory._worker = asyncio.create_task(services.worker.run(memory._stopping), name="anaphora-worker")
             try:
                 yield memory
             finally:
@@ -130,8 +130,12 @@ class Memory:
                     await memory.close()
 
     async def close(self, grace: float = GRACE) -> None:
-        """Stop working on jobs: the one in hand may finish within `grace` seconds, or is released. Never drains."""
+        """Stop working on jobs: the one in hand may finish within `grace` seconds, or is released. Never drains.
+
+        Whoever waits for `changes` waits no more.
+        """
         self._stopping.set()
+        self._services.changes.close()
         worker, self._worker = self._worker, None
         if worker is None:
             return
@@ -240,9 +244,14 @@ class Memory:
             kinds=kinds,
         )
 
-    async def receipt(self, receipt_id: UUID, *, tenant: str | None = None) -> ReceiptState:
-        """What became of an append: appended, summarised, elided or erased."""
-        return await self._services.sessions.receipt(tenant_of(self._services, tenant), receipt_id)
+    async def receipt(self, receipt_id: UUID, *, user: str | None = None, tenant: str | None = None) -> ReceiptState:
+        """What became of an append: appended, summarised, elided or erased.
+
+        Raises:
+            NotFound: no such receipt; with `user`, none of theirs, or of a session that was erased as a whole.
+
+        """
+        return await self._services.sessions.receipt(tenant_of(self._services, tenant), receipt_id, user=user)
 
     async def export(
         self,
@@ -363,9 +372,40 @@ class Memory:
         lasting = await self._services.pausing.lasting(tenant_of(self._services, tenant), user)
         return None if lasting is None else lasting.started_at
 
+    async def changes(
+        self, *, user: str, since: str | None = None, tenant: str | None = None
+    ) -> AsyncGenerator[Change]:
+        """What changes of a user's memory, as it changes, until the memory is closed: which part and where, no content.
+
+        Changes of other processes are seen too; all are within a second. Several of one part may come as one.
+
+        Args:
+            user: whose memory.
+            since: the `mark` of the last change that was seen: first comes what changed after that. None: from now on.
+            tenant: None = the configured default.
+
+        """
+        whose = tenant_of(self._services, tenant)
+        async with aclosing(self._services.changes.listen(whose, user, since=since)) as changes:
+            async for change in changes:
+                yield change
+
+    async def mark(self, *, user: str, tenant: str | None = None) -> str:
+        """The mark of now: `changes` since then leave out nothing that changes from now on."""
+        return await self._services.changes.mark(tenant_of(self._services, tenant), user)
+
     async def stats(self, *, user: str | None = None, tenant: str | None = None) -> Mapping[str, Any]:
         """How many summaries were made, by which method, and how long they took."""
         return await self._services.sessions.stats(tenant_of(self._services, tenant), user=user)
+
+    async def figures(self, *, stuck_seconds: float = 300.0) -> Figures:
+        """How much there is of everything, of all tenants together: for monitoring, and nothing of anybody.
+
+        Args:
+            stuck_seconds: jobs that should have moved that long ago are stuck.
+
+        """
+        return await self._services.jobs.figures(stuck_seconds=stuck_seconds)
 
     async def idle(self, timeout: float = 60.0) -> bool:
         """Wait until no job is due or running; False if that took longer than `timeout` seconds."""

@@ -23,9 +23,18 @@ class RetentionView:
         """What is configured."""
         return self._retain.policy
 
-    async def expired(self, *, limit: int = 50, tenant: str | None = None) -> Sequence[SessionRow]:
-        """Sessions that are out of sight and can be brought back, the last that expired first."""
-        return await self._retain.expired(tenant_of(self._services, tenant), limit=limit)
+    async def expired(
+        self, *, user: str | None = None, limit: int = 50, tenant: str | None = None
+    ) -> Sequence[SessionRow]:
+        """Sessions that are out of sight and can be brought back, the last that expired first.
+
+        Args:
+            user: only this user's; None = everybody's.
+            limit: 1 to 1000.
+            tenant: None = the configured default.
+
+        """
+        return await self._retain.expired(tenant_of(self._services, tenant), user=user, limit=limit)
 
     async def keep(
         self, days: float | None, *, user: str, session: str, agent: str | None = None, tenant: str | None = None

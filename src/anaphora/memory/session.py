@@ -11,6 +11,7 @@ import anyio
 
 from anaphora.bootstrap import Services
 from anaphora.domain.context import Context
+from anaphora.domain.differences import Difference
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import Message, Part, Receipt
 from anaphora.domain.moments import AsOf
@@ -18,8 +19,10 @@ from anaphora.domain.search import Hit
 from anaphora.domain.summaries import Summary
 from anaphora.domain.topics import Segment
 from anaphora.errors import InvalidInput, NotFound
+from anaphora.ports.rows import SessionRow
 from anaphora.ports.tools import Toolbox
 from anaphora.rules.admission import new_message
+from anaphora.rules.summary_diff import difference
 from anaphora.services.chat import Answer, Turn
 from anaphora.services.editing import Change
 from anaphora.services.overview import Listing
@@ -253,9 +256,42 @@ class Session:
         wanted = Listing(topic=topic, entity=entity)
         return [summary for summary in found if wanted.has(summary)]
 
+    async def summary(self, version: int, *, as_of: AsOf | None = None) -> Summary:
+        """One version of the summary; with `as_of`, with the status that it had then.
+
+        Raises:
+            NotFound: there is none of that number.
+
+        """
+        found = await self.summaries(limit=1, before=version + 1, as_of=as_of)
+        if not found or found[0].version != version:
+            raise NotFound(f"session {self.key.session!r} has no version {version} of its summary")
+        return found[0]
+
+    async def diff(self, before: int, after: int) -> Difference:
+        """What changed from one version of the summary to another: points, and words inside of points.
+
+        Raises:
+            NotFound: there is none of one of these numbers.
+
+        """
+        return difference(await self.summary(before), await self.summary(after))
+
     async def topics(self, *, limit: int = 50) -> Sequence[Segment]:
         """The topics of a session of the strategy `topics`, newest first, the open one too."""
         return await self._services.segments.of_session(self.key, limit=limit)
+
+    async def row(self) -> SessionRow:
+        """The session as it is kept: its length, its times, its strategy.
+
+        Raises:
+            NotFound: nothing was ever said in it.
+
+        """
+        found = await self._services.sessions.find(self.key)
+        if found is None:
+            raise NotFound(f"there is no session {self.key.session!r} of user {self.key.user!r}")
+        return found
 
     async def rebuild(self, *, from_seq: int = 0) -> bool:
         """Queue making the summaries anew from a message on; False if that is under way already."""

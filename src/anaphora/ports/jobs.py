@@ -70,8 +70,8 @@ class Jobs(Protocol):
         """Queued jobs of this kind that wait for later may run now."""
         ...
 
-    def retry_failed(self, tenant: str, *, job_id: UUID | None, now: datetime) -> int:
-        """Queue failed jobs again with fresh attempts; how many."""
+    def retry_failed(self, tenant: str, *, job_id: UUID | None, now: datetime, user: str | None = None) -> int:
+        """Queue failed jobs again with fresh attempts; how many. With `user`, only of their sessions."""
         ...
 
     def list(
@@ -80,8 +80,14 @@ class Jobs(Protocol):
         *,
         states: Sequence[JobState] | None = None,
         session_id: UUID | None = None,
+        user: str | None = None,
         stuck_before: datetime | None = None,
+        with_model: bool = True,
+        with_embedder: bool = True,
         limit: int = 50,
     ) -> Sequence[Job]:
-        """Jobs, newest first. `stuck_before`: running with a lease that ended before then, or queued and due."""
+        """Jobs, newest first. `stuck_before`: running with a lease that ended before then, or queued and due.
+
+        With `user`, only of their sessions; without a model or an embedder, not those that need one.
+        """
         ...

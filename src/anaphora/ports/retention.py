@@ -22,8 +22,8 @@ class Expiry(Protocol):
         """
         ...
 
-    def expired(self, tenant: str, *, limit: int, first: bool = False) -> Sequence[SessionRow]:
-        """Sessions out of sight, the last that expired first; with `first`, the first."""
+    def expired(self, tenant: str, *, limit: int, user: str | None = None, first: bool = False) -> Sequence[SessionRow]:
+        """Sessions out of sight, of one user or of all, the last that expired first; with `first`, the first."""
         ...
 
     def keep_for(self, tenant: str, session_id: UUID, days: float | None) -> None:

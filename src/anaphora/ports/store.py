@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import UUID
 
+from anaphora.domain.figures import Figures
 from anaphora.domain.jobs import JobKind
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import Message, Receipt
@@ -15,6 +16,7 @@ from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Summary
 from anaphora.ports.access import ApiKeys, Audit
+from anaphora.ports.changes import Changes
 from anaphora.ports.documents import Documents
 from anaphora.ports.erasures import Erasures, Purging
 from anaphora.ports.facts import Chunks, Facts, Subjects
@@ -326,6 +328,11 @@ class Unit(Protocol):
         ...
 
     @property
+    def changes(self) -> Changes:
+        """What changed, and when last."""
+        ...
+
+    @property
     def documents(self) -> Documents:
         """What is kept beside the log."""
         ...
@@ -398,6 +405,10 @@ class Store(Protocol):
 
     async def has_keys(self) -> bool:
         """Whether any tenant has a key, whatever it lets in."""
+        ...
+
+    async def figures(self, *, stuck_before: datetime, with_model: bool, with_embedder: bool = True) -> Figures:
+        """Counts of all tenants together. `stuck_before`: jobs that a worker could have done by then are stuck."""
         ...
 
     async def wait_for_work(self, timeout: float) -> None:

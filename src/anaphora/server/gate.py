@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Annotated, Final, Protocol
 
@@ -15,6 +16,7 @@ from anaphora.server.rates import Rates
 _BEARER: Final = HTTPBearer(
     auto_error=False, description="An API key (`anaphora keys create`), or a JWT of the issuer."
 )
+Bearer = Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
 _CHALLENGE: Final = {"WWW-Authenticate": "Bearer"}
 
 
@@ -69,9 +71,7 @@ class Open:
         return self._principal if (tenant, by) == (self._principal.tenant, self._principal.by) else None
 
 
-async def recognised(
-    request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
-) -> Principal:
+async def recognised(request: Request, bearer: Bearer) -> Principal:
     """The principal of a request.
 
     Raises:
@@ -93,28 +93,42 @@ async def recognised(
     return principal
 
 
+def still_let_in(request: Request, principal: Principal) -> Callable[[], Awaitable[bool]]:
+    """Asks whether who sent the request would be let in again, as the same principal."""
+    gate: Gate = request.app.state.gate
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+
+    async def still() -> bool:
+        return await gate.principal(token if kind.lower() == "bearer" else None) == principal
+
+    return still
+
+
 class May:
-    """A dependency: the principal, if it may do that."""
+    """A dependency: the principal, if it may do one of these."""
 
-    def __init__(self, permission: Permission) -> None:
-        self._permission = permission
+    def __init__(self, *permissions: Permission) -> None:
+        self._permissions = permissions
 
-    def __call__(self, principal: Annotated[Principal, Depends(recognised)]) -> Principal:
+    async def __call__(self, principal: Annotated[Principal, Depends(recognised)]) -> Principal:
         """The principal.
 
         Raises:
             Refused: 403, it may not.
 
         """
-        if not principal.may(self._permission):
-            raise Refused(
-                HTTPStatus.FORBIDDEN, f"this key may not do that: it lacks the scope {self._permission.value!r}"
-            )
+        if not any(principal.may(permission) for permission in self._permissions):
+            lacks = " or ".join(repr(permission.value) for permission in self._permissions)
+            raise Refused(HTTPStatus.FORBIDDEN, f"this key may not do that: it lacks the scope {lacks}")
         return principal
 
 
+Anybody = Annotated[Principal, Depends(recognised)]
 Reader = Annotated[Principal, Depends(May(Permission.READ))]
 Writer = Annotated[Principal, Depends(May(Permission.WRITE))]
 Exporter = Annotated[Principal, Depends(May(Permission.EXPORT))]
 Eraser = Annotated[Principal, Depends(May(Permission.ERASE))]
+#: a person, for what is theirs, or an operator, for all of the tenant
+ReaderOrOperator = Annotated[Principal, Depends(May(Permission.READ, Permission.OPERATE))]
+WriterOrOperator = Annotated[Principal, Depends(May(Permission.WRITE, Permission.OPERATE))]
 Operator = Annotated[Principal, Depends(May(Permission.OPERATE))]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import count
+from secrets import token_hex
 from typing import Final
 from urllib.parse import urlsplit
-from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from anaphora.server.problems import problem
+from anaphora.server.checked_body import Body, too_large
+from anaphora.server.problems import Refused, answer
 
 #: names of the machine itself: a page elsewhere that is called otherwise cannot reach the service (DNS rebinding)
 LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -32,8 +35,6 @@ _HEADERS: Final = (
     ("content-security-policy", _CSP),
 )
 _STATIC: Final = "/static/"
-
-Refusal = tuple[HTTPStatus, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,7 @@ class Guards:
         self._hosts = LOOPBACK | {host.lower() for host in limits.hosts}
         self._large = frozenset(large)
         self._under_way = 0
+        self._new_id = _request_ids()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through, or answer why not."""
@@ -66,72 +68,63 @@ class Guards:
             return
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
-        request_id = given if _REQUEST_ID.fullmatch(given) else uuid4().hex
+        request_id = given if _REQUEST_ID.fullmatch(given) else self._new_id()
         scope.setdefault("state", {})["request_id"] = request_id
         dressed = _dressed(send, request_id, static=scope["path"].startswith(_STATIC))
-        refusal = self._refusal(scope, headers)
-        if refusal is not None:
-            after = {"Retry-After": "1"} if refusal[0] is HTTPStatus.SERVICE_UNAVAILABLE else None
-            await problem(*refusal, headers=after)(scope, receive, dressed)
-            return
-        body = _Body(receive, self._most(scope))
-        self._under_way += 1
         try:
-            await self._app(scope, body.receive, body.watching(dressed, scope))
-        finally:
-            self._under_way -= 1
+            self._check(scope, headers)
+            body = Body(receive, self._most(scope))
+            if "json" in headers.get("content-type", "") and scope["path"] not in self._large:
+                await body.read_json()
+            self._check_room()
+        except Refused as refused:
+            await answer(refused)(scope, receive, dressed)
+            return
+        except ClientDisconnect:
+            return
+        await self._let_through(scope, body, dressed)
 
-    def _refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
+    async def _let_through(self, scope: Scope, body: Body, send: Send) -> None:
+        self._under_way += 1
+        counted = True
+
+        async def watched(message: Message) -> None:
+            # who listens for what will happen waits for long, and asks for nothing meanwhile
+            nonlocal counted
+            if counted and message["type"] == "http.response.start" and _is_stream(message):
+                counted = False
+                self._under_way -= 1
+            await send(message)
+
+        try:
+            await self._app(scope, body.receive, body.watching(watched, scope))
+        finally:
+            self._under_way -= counted
+
+    def _check(self, scope: Scope, headers: Headers) -> None:
         host = _name_of(headers.get("host", ""))
         if "*" not in self._hosts and host not in self._hosts:
-            return HTTPStatus.FORBIDDEN, "this service is not reached by this name: see `server.hosts`"
+            raise Refused(HTTPStatus.FORBIDDEN, "this service is not reached by this name: see `server.hosts`")
         origin = headers.get("origin")
         if scope["method"] not in _SAFE and origin is not None and not _same(origin, headers.get("host", "")):
-            return HTTPStatus.FORBIDDEN, "changes are not taken from pages of other origins"
+            raise Refused(HTTPStatus.FORBIDDEN, "changes are not taken from pages of other origins")
         length = headers.get("content-length", "0")
-        if not length.isdecimal():
-            return HTTPStatus.BAD_REQUEST, "Content-Length is not a number"
+        if not (length.isascii() and length.isdecimal()):
+            raise Refused(HTTPStatus.BAD_REQUEST, "Content-Length is not a number")
         if int(length[:20]) > self._most(scope):
-            return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has at most {self._most(scope):,} bytes here"
+            raise too_large(self._most(scope))
+        self._check_room()
+
+    def _check_room(self) -> None:
         if self._under_way >= self._limits.at_once:
-            return HTTPStatus.SERVICE_UNAVAILABLE, "too much is asked for at once: try again in a second"
-        return None
+            raise Refused(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "too much is asked for at once: try again in a second",
+                headers={"Retry-After": "1"},
+            )
 
     def _most(self, scope: Scope) -> int:
         return self._limits.large_body if scope["path"] in self._large else self._limits.body
-
-
-@dataclass(slots=True)
-class _Body:
-    """Counts what comes, where nobody said beforehand how much it would be."""
-
-    inner: Receive
-    most: int
-    come: int = field(default=0)
-    too_large: bool = field(default=False)
-
-    async def receive(self) -> Message:
-        message = await self.inner()
-        self.come += len(message.get("body", b""))
-        if self.come > self.most:
-            self.too_large = True
-            return {"type": "http.request", "body": b"", "more_body": False}
-        return message
-
-    def watching(self, send: Send, scope: Scope) -> Send:
-        """Whatever was made of half a body, the answer is that it was too large."""
-        answered = False
-
-        async def checked(message: Message) -> None:
-            nonlocal answered
-            if not self.too_large:
-                await send(message)
-            elif not answered:
-                answered = True
-                detail = f"a body has at most {self.most:,} bytes here"
-                await problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)(scope, self.inner, send)
-
-        return checked
 
 
 def _dressed(send: Send, request_id: str, *, static: bool) -> Callable[[Message], Awaitable[None]]:
@@ -160,3 +153,13 @@ def _same(origin: str, host: str) -> bool:
         return urlsplit(origin).netloc.lower() == host.lower()
     except ValueError:
         return False
+
+
+def _is_stream(message: Message) -> bool:
+    return any(name == b"content-type" and b"event-stream" in value for name, value in message.get("headers", ()))
+
+
+def _request_ids() -> Callable[[], str]:
+    """Ids that tell requests of this and other processes apart; nothing depends on nobody guessing them."""
+    lead, numbers = token_hex(6), count(1)
+    return lambda: f"{lead}-{next(numbers):x}"

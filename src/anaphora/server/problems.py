@@ -87,6 +87,11 @@ def problem(
     return JSONResponse(content, status_code=status, media_type=MEDIA_TYPE, headers=headers)
 
 
+def answer(refused: Refused) -> Response:
+    """The response that refuses a request."""
+    return problem(refused.status, str(refused), headers=refused.headers)
+
+
 def status_of(error: AnaphoraError) -> HTTPStatus:
     """The status that an error of the library has."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
@@ -99,7 +104,18 @@ def of_error(error: AnaphoraError) -> Response:
     if status is HTTPStatus.SERVICE_UNAVAILABLE:
         seconds = error.retry_after if isinstance(error, ModelUnavailable) else None
         headers["Retry-After"] = str(math.ceil(RETRY_AFTER if seconds is None else seconds))
-    return problem(status, str(error), error=type(error).__name__, headers=headers)
+    return problem(status, str(error), error=_name(error), headers=headers)
+
+
+def _name(error: AnaphoraError) -> str:
+    """The name that callers know it by: kinds of our own are what they are kinds of."""
+    return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == AnaphoraError.__module__)
+
+
+def problem_of(error: AnaphoraError) -> Problem:
+    """An error of the library as it is told where the response has begun already."""
+    status = status_of(error)
+    return Problem(title=status.phrase, status=status, detail=str(error), error=type(error).__name__)
 
 
 def documented(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
@@ -119,10 +135,12 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Refused)
     async def _(_: Request, error: Refused) -> Response:
-        return problem(error.status, str(error), headers=error.headers)
+        return answer(error)
 
     @app.exception_handler(RequestValidationError)
     async def _(_: Request, error: RequestValidationError) -> Response:
+        if any(each["type"] == "json_invalid" for each in error.errors()):
+            return problem(HTTPStatus.BAD_REQUEST, "the body is not JSON")
         faults = [_fault(each) for each in error.errors()]
         detail = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, error="InvalidInput", faults=faults)
@@ -140,4 +158,5 @@ def install(app: FastAPI) -> None:
 def _fault(error: Mapping[str, Any]) -> Fault:
     """Where and what, without the value: it may be what somebody said."""
     where = ".".join(str(part) for part in error["loc"] if isinstance(part, int) or part.isprintable())
-    return Fault(where=where[:200].encode("ascii", "backslashreplace").decode(), what=str(error["msg"])[:300])
+    what = str(error["msg"]).removeprefix("Value error, ")
+    return Fault(where=where[:200].encode("ascii", "backslashreplace").decode(), what=what[:300])

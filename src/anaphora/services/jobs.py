@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
-from anaphora.domain.jobs import Job, JobKind, JobState
+from anaphora.domain.figures import Figures
+from anaphora.domain.jobs import Job, JobState
 from anaphora.domain.keys import check_limit
-from anaphora.errors import NotFound
+from anaphora.errors import InvalidInput, NotFound
 from anaphora.ports.clock import Clock, Failpoint
-from anaphora.ports.store import Store
+from anaphora.ports.store import Store, Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,30 +30,42 @@ class Jobs:
         tenant: str,
         *,
         states: Sequence[JobState] | None = None,
+        user: str | None = None,
         stuck_seconds: float | None = None,
         limit: int = 50,
     ) -> Sequence[Job]:
         """Jobs, newest first; with `stuck_seconds`, those that should have moved that long ago.
 
-        Without a model or an embedder, what waits for one is not stuck.
+        Without a model or an embedder, what waits for one is not stuck. With `user`, only jobs of their sessions.
+
+        Raises:
+            InvalidInput: a limit out of range, or seconds that lead to no time.
+
         """
         check_limit(limit)
-        before = None if stuck_seconds is None else self.clock.now() - timedelta(seconds=stuck_seconds)
-        found = await self.store.read(
-            tenant, lambda unit: unit.jobs.list(tenant, states=states, stuck_before=before, limit=limit)
-        )
-        if before is None:
-            return found
-        return [job for job in found if self._can(job)]
+        before = None if stuck_seconds is None else self._ago(stuck_seconds)
 
-    def _can(self, job: Job) -> bool:
-        """Whether what the job needs is here."""
-        if job.kind is JobKind.EMBED:
-            return self.with_embedder
-        return self.with_model or not job.needs_model
+        def read(unit: Unit) -> Sequence[Job]:
+            return unit.jobs.list(
+                tenant,
+                states=states,
+                user=user,
+                stuck_before=before,
+                with_model=before is None or self.with_model,
+                with_embedder=before is None or self.with_embedder,
+                limit=limit,
+            )
 
-    async def retry(self, tenant: str, job_id: UUID | None = None) -> int:
-        """Queue failed jobs again, with fresh attempts.
+        return await self.store.read(tenant, read)
+
+    def _ago(self, seconds: float) -> datetime:
+        try:
+            return self.clock.now() - timedelta(seconds=seconds)
+        except (OverflowError, ValueError):
+            raise InvalidInput("stuck_seconds must be a number of seconds that lies in the past") from None
+
+    async def retry(self, tenant: str, job_id: UUID | None = None, *, user: str | None = None) -> int:
+        """Queue failed jobs again, with fresh attempts; with `user`, only of their sessions.
 
         Returns:
             How many; failed jobs whose session has a live one of that kind again are left as they are.
@@ -62,7 +75,7 @@ class Jobs:
 
         """
         count = await self.store.write(
-            tenant, lambda unit: unit.jobs.retry_failed(tenant, job_id=job_id, now=self.clock.now())
+            tenant, lambda unit: unit.jobs.retry_failed(tenant, job_id=job_id, now=self.clock.now(), user=user)
         )
         self.failpoint("jobs.retried")
         if job_id is not None and not count:
@@ -73,6 +86,14 @@ class Jobs:
         """How many live jobs could be worked on now."""
         now = self.clock.now()
         return await self.store.due_count(now=now, with_model=self.with_model, with_embedder=self.with_embedder)
+
+    async def figures(self, *, stuck_seconds: float) -> Figures:
+        """What operators watch, of all tenants together."""
+        return await self.store.figures(
+            stuck_before=self.clock.now() - timedelta(seconds=stuck_seconds),
+            with_model=self.with_model,
+            with_embedder=self.with_embedder,
+        )
 
     async def live(self) -> int:
         """How many jobs are queued or running at all."""

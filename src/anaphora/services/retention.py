@@ -49,10 +49,10 @@ class Retain:
     clock: Clock
     failpoint: Failpoint
 
-    async def expired(self, tenant: str, *, limit: int = 50) -> Sequence[SessionRow]:
-        """What is out of sight and can be brought back, the last that expired first."""
+    async def expired(self, tenant: str, *, user: str | None = None, limit: int = 50) -> Sequence[SessionRow]:
+        """What is out of sight and can be brought back, of one user or of all, the last that expired first."""
         check_limit(limit)
-        return await self.store.read(tenant, lambda unit: unit.sessions.expired(tenant, limit=limit))
+        return await self.store.read(tenant, lambda unit: unit.sessions.expired(tenant, user=user, limit=limit))
 
     async def keep(self, key: SessionKey, days: float | None) -> None:
         """Keep a session for another time than its agent's; None: for as long as the agent's are kept.

@@ -209,21 +209,23 @@ class Sessions:
         """How many summaries were made, and how long they took."""
         return await self.store.read(tenant, lambda unit: unit.summaries.stats(tenant, user=user))
 
-    async def receipt(self, tenant: str, receipt_id: UUID) -> ReceiptState:
-        """What became of an append.
+    async def receipt(self, tenant: str, receipt_id: UUID, *, user: str | None = None) -> ReceiptState:
+        """What became of an append; with `user`, of one of theirs.
 
         Raises:
-            NotFound: no such receipt.
+            NotFound: no such receipt, or not theirs. Once a session was erased, nobody knows any more whose it was.
 
         """
 
         def look(unit: Unit) -> ReceiptState:
             found = unit.messages.receipt(tenant, receipt_id)
+            row = None if found is None else unit.sessions.get(tenant, found.session_id)
+            if user is not None and (row is None or row.key.user != user):
+                raise NotFound(f"there is no receipt {receipt_id}")
             if found is None:
                 if unit.erasures.marked(tenant, [mark_of_receipt(self.learning.secret, receipt_id)]):
                     return ReceiptState.ERASED
                 raise NotFound(f"there is no receipt {receipt_id}")
-            row = unit.sessions.get(tenant, found.session_id)
             if row is None or row.epoch != found.epoch:
                 return ReceiptState.ERASED
             left = subtract((found.range,), row.deleted)

@@ -193,6 +193,8 @@ class ServerSettings(Section):
     requests_per_minute: int = Field(default=60_000, ge=0)
     #: requests without a valid key that are answered to one address in a minute
     failures_per_minute: int = Field(default=60, ge=1)
+    #: a line on stderr for each request, without what was said: for people, as JSON, or none
+    log: Literal["text", "json", "none"] = "text"
     oidc: OidcSettings = OidcSettings()
 
 

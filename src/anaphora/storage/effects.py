@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from anaphora.domain.changes import ChangeKind
 
 
 @dataclass(slots=True)
@@ -15,3 +18,9 @@ class Effects:
     erased: bool = False
     #: more will be erased at once: clean up after that
     later: bool = False
+    #: of which tenant and user which part changed, and the last session in which it did
+    touched: dict[tuple[str, str, ChangeKind], UUID | None] = field(default_factory=dict)
+
+    def touch(self, tenant: str, user: str, kind: ChangeKind, session_id: UUID | None = None) -> None:
+        """Note that a part of a user's memory is not as it was."""
+        self.touched[tenant, user, kind] = session_id

@@ -14,6 +14,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from anaphora.domain.changes import ChangeKind
 from anaphora.domain.jobs import JobKind, JobState
 from anaphora.domain.messages import IMPORT_MARK
 from anaphora.domain.summaries import Method, SummaryStatus
@@ -53,6 +54,7 @@ class SqlPurgeMessages:
     def purge(self, row: SessionRow, seqs: Sequence[int], keyed: Mapping[str, str]) -> Purged:
         """Leave nothing of messages that were deleted: no version, nothing that was made of them."""
         self._effects.erased = True
+        self._effects.touch(row.key.tenant, row.key.user, ChangeKind.ERASED, row.id)
         counts = {"messages": self._blank(row, seqs), "versions": self._forget_versions(row, seqs)}
         if keyed:
             self._key_digests(row, min(seqs), keyed)

@@ -8,11 +8,13 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from anaphora.domain.changes import ChangeKind
 from anaphora.domain.fact_records import ChunkRecord
 from anaphora.domain.facts import FactVersion, Source
 from anaphora.ports.exchange import FactEntry, Said
 from anaphora.ports.rows import SessionRow
 from anaphora.storage.bulk import run_bulk
+from anaphora.storage.effects import Effects
 from anaphora.storage.fact_rows import fact_values, source_values, version_values
 from anaphora.storage.fact_tables import chunks, fact_sources, fact_terms, fact_versions, facts
 from anaphora.storage.keyed import by_keys, key_parameters
@@ -58,8 +60,9 @@ _UNNAMED_VERSION = (
 class SqlRestoreFacts:
     """`ports.exchange.RestoreFacts` over one transaction; and the chunks of sessions."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: sa.Connection, effects: Effects) -> None:
         self._connection = connection
+        self._effects = effects
 
     def fact_owners(self, tenant: str, ids: Iterable[UUID]) -> Mapping[UUID, str]:
         """Whose those of the facts are that are there."""
@@ -84,6 +87,8 @@ class SqlRestoreFacts:
 
     def add_facts(self, tenant: str, entries: Sequence[FactEntry]) -> None:
         """Insert facts with their versions, sources and terms."""
+        for owner in {entry.fact.owner for entry in entries}:
+            self._effects.touch(tenant, owner, ChangeKind.FACTS)
         self._put(facts, [fact_values(tenant, entry.fact, entry.key) for entry in entries])
         self._put(fact_versions, [line for entry in entries for line in _versions(tenant, entry)])
         self.add_sources(tenant, [(entry.fact.id, source) for entry in entries for source in entry.fact.sources])

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from anaphora.domain.changes import ChangeKind
 from anaphora.domain.facts import Fact, FactAction, FactState, FactVersion, Source
 from anaphora.domain.messages import Trust
 from anaphora.ports.facts import Reader
@@ -179,6 +180,7 @@ class SqlFacts(SqlKeepFacts):
         """Keep a new fact with its sources; False, and nothing kept, if the owner has one with this content key."""
         if not self._run(_INSERT[self._connection.dialect.name], fact_values(tenant, fact, key)).rowcount:
             return False
+        self._effects.touch(tenant, fact.owner, ChangeKind.FACTS)
         self._keep(tenant, fact, terms, action, None)
         for source in fact.sources:
             self.add_source(tenant, fact.id, source)
@@ -202,6 +204,7 @@ class SqlFacts(SqlKeepFacts):
         change = sa.update(facts).where(*_THIS, facts.c.version == fact.version - 1).values(**values)
         if not self._run(change, {"b_tenant": tenant, "b_id": fact.id}).rowcount:
             return False
+        self._effects.touch(tenant, fact.owner, ChangeKind.FACTS)
         self._run(_FORGET_TERMS, {"b_tenant": tenant, "b_id": fact.id})
         self._keep(tenant, fact, terms, action, restores)
         return True
@@ -243,12 +246,14 @@ class SqlFacts(SqlKeepFacts):
             return ()
         self._run(sa.delete(fact_sources).where(*gone))
         self._effects.erased = True
+        self._effects.touch(row.key.tenant, row.key.user, ChangeKind.FACTS)
         return [fact_from(found) for found in self._run(_UNSUPPORTED, {"tenant": row.key.tenant, "ids": sorted(ids)})]
 
     def bury(
         self, tenant: str, owner: str, subject: str, marks: Sequence[str], *, tomb_id: UUID, now: datetime
     ) -> None:
         """Keep a tombstone of a deleted fact: keyed hashes, no content."""
+        self._effects.touch(tenant, owner, ChangeKind.FACTS)
         self._run(
             sa.insert(fact_tombstones),
             {

@@ -317,7 +317,7 @@ class SqlJobs:
         self._effects.planned |= pulled > 0
         return pulled
 
-    def retry_failed(self, tenant: str, *, job_id: UUID | None, now: datetime) -> int:
+    def retry_failed(self, tenant: str, *, job_id: UUID | None, now: datetime, user: str | None = None) -> int:
         """Queue failed jobs again with fresh attempts; how many.
 
         Of several failures of one kind in one session the newest is tried again, and none beside a live job.
@@ -339,6 +339,9 @@ class SqlJobs:
         )
         if job_id is not None:
             change = change.where(jobs.c.id == job_id)
+        if user is not None:
+            theirs = sa.select(sessions.c.id).where(sessions.c.tenant_id == tenant, sessions.c.user_id == user)
+            change = change.where(jobs.c.session_uid.in_(theirs))
         queued = self._run(
             change.values(state=_QUEUED, attempt=0, run_at=now, rearm=False, epoch=epoch, updated_at=now)
         ).rowcount
@@ -351,7 +354,10 @@ class SqlJobs:
         *,
         states: Sequence[JobState] | None = None,
         session_id: UUID | None = None,
+        user: str | None = None,
         stuck_before: datetime | None = None,
+        with_model: bool = True,
+        with_embedder: bool = True,
         limit: int = 50,
     ) -> Sequence[Job]:
         """Jobs, newest first. `stuck_before`: running with a lease that ended before then, or queued and due."""
@@ -360,6 +366,9 @@ class SqlJobs:
             query = query.where(jobs.c.state.in_([state.value for state in states]))
         if session_id is not None:
             query = query.where(jobs.c.session_uid == session_id)
+        if user is not None:
+            query = query.where(sessions.c.user_id == user)
+        query = _doable(query, with_model=with_model, with_embedder=with_embedder)
         if stuck_before is not None:
             query = query.where(
                 sa.or_(

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from anaphora.domain.changes import ChangeKind
 from anaphora.domain.keys import SeqRange, SessionKey, union
 from anaphora.domain.messages import Message, Receipt, Role, Trust
 from anaphora.errors import AnaphoraError, Erased, InvalidInput, KeyReused, NotFound
@@ -17,6 +18,7 @@ from anaphora.ports.rows import Append, SessionRow, StoredReceipt
 from anaphora.ports.store import Planner
 from anaphora.rules.passages import passages
 from anaphora.storage.bulk import run_bulk
+from anaphora.storage.effects import Effects
 from anaphora.storage.erasures import SqlErasures
 from anaphora.storage.jobs import SqlJobs
 from anaphora.storage.keyed import by_keys, key_parameters
@@ -195,9 +197,16 @@ class SqlMessages:
     """`ports.store.Messages` over one transaction."""
 
     def __init__(
-        self, connection: sa.Connection, sessions: SqlSessions, jobs: SqlJobs, words: Words, erasures: SqlErasures
+        self,
+        connection: sa.Connection,
+        sessions: SqlSessions,
+        jobs: SqlJobs,
+        words: Words,
+        erasures: SqlErasures,
+        effects: Effects,
     ) -> None:
         self._connection = connection
+        self._effects = effects
         self._erasures = erasures
         self._sessions = sessions
         self._jobs = jobs
@@ -252,6 +261,7 @@ class SqlMessages:
         tokens = row.tokens - old.tokens + new.tokens
         after = replace(row, tokens=tokens, deleted=union((*row.deleted, *gone)), updated_at=now)
         self._sessions.amended(after)
+        self._effects.touch(row.key.tenant, row.key.user, ChangeKind.MESSAGES, row.id)
         return after
 
     def receipt_for(self, tenant: str, session_id: UUID, idempotency_key: str) -> Receipt | None:
@@ -324,6 +334,8 @@ class SqlMessages:
         run_bulk(self._connection, _INSERT, messages, batch.messages)
         self._words.add(batch.words)
         self._sessions.advance(batch.touched.values())
+        for key, row in batch.touched.items():
+            self._effects.touch(key.tenant, key.user, ChangeKind.MESSAGES, row.id)
 
 
 def _said(message: Message) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from anaphora.domain.changes import ChangeKind
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import Trust
 from anaphora.domain.notepad import Page, PageAction
@@ -82,7 +83,10 @@ class SqlNotepads:
 
     def insert(self, tenant: str, page: Page) -> bool:
         """Keep a page; False, and nothing kept, if its version is taken."""
-        return bool(self._run(_INSERT[self._connection.dialect.name], page_values(tenant, page)).rowcount)
+        kept = self._run(_INSERT[self._connection.dialect.name], page_values(tenant, page)).rowcount > 0
+        if kept:
+            self._effects.touch(tenant, page.user, ChangeKind.NOTEPAD)
+        return kept
 
     def forget(self, row: SessionRow, seq: int | None) -> Sequence[UUID]:
         """A message of the session says nothing any more (None: all of them): leave nothing of what was made of it."""
@@ -100,6 +104,7 @@ class SqlNotepads:
         lost = _lost(made, read)
         self._run(_DELETE, [{**this, "b_version": version} for version in sorted(lost)])
         self._effects.erased = True
+        self._effects.touch(key.tenant, key.user, ChangeKind.NOTEPAD)
         gone = (page.session_uid for page in made if page.version in lost and page.session_uid is not None)
         return tuple(dict.fromkeys(gone))
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from anaphora.domain.changes import ChangeKind
 from anaphora.domain.documents import Namespace, namespace_from
 from anaphora.domain.erasure import ErasureKind, Target
 from anaphora.domain.facts import Fact, FactAction
@@ -18,6 +19,7 @@ from anaphora.domain.messages import IMPORT_MARK
 from anaphora.ports.erasures import Place, Purged, Rooted
 from anaphora.ports.rows import SessionRow
 from anaphora.storage.access_tables import api_keys
+from anaphora.storage.change_tables import changes
 from anaphora.storage.document_purging import documents_of
 from anaphora.storage.document_tables import documents
 from anaphora.storage.effects import Effects
@@ -143,7 +145,7 @@ class SqlPurging(SqlPurgeMessages):
         ]
 
     def of_user(self, tenant: str, user: str) -> Mapping[str, int]:
-        """Take out what else names a user: subjects and memberships, tombstones of facts, keys, pauses, vectors."""
+        """Take out what else names a user: subjects, memberships, tombstones, keys, pauses, stamps, vectors."""
         member = (subject_members.c.tenant_id == tenant, subject_members.c.user_id == user)
         left = self._run(sa.delete(subject_members).where(*member)).rowcount
         gone = 0
@@ -155,7 +157,8 @@ class SqlPurging(SqlPurgeMessages):
         )
         buried = self._run(tombs).rowcount
         self._run(sa.delete(api_keys).where(api_keys.c.tenant_id == tenant, api_keys.c.user_id == user))
-        self._run(sa.delete(pauses).where(pauses.c.tenant_id == tenant, pauses.c.user_id == user))
+        for table in (pauses, changes):
+            self._run(sa.delete(table).where(table.c.tenant_id == tenant, table.c.user_id == user))
         self._vectors.forget_user(tenant, user)
         return {"subjects": gone, "memberships": left, "tombstones": buried}
 
@@ -203,6 +206,9 @@ class SqlPurging(SqlPurgeMessages):
     def drop_session(self, row: SessionRow) -> None:
         """Take out a session that was reset: its name, its receipts, its jobs."""
         this = (sessions.c.tenant_id == row.key.tenant, sessions.c.id == row.id)
+        self._effects.touch(row.key.tenant, row.key.user, ChangeKind.ERASED)
+        here = (changes.c.tenant_id == row.key.tenant, changes.c.user_id == row.key.user)
+        self._run(sa.update(changes).where(*here, changes.c.session_uid == row.id).values(session_uid=None))
         for table in (fact_sources, notepad_pages, receipts, jobs):
             self._run(sa.delete(table).where(*_in_session(table, row)))
         self._run(sa.delete(sessions).where(*this))

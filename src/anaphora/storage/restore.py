@@ -8,6 +8,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from anaphora.domain.changes import ChangeKind
 from anaphora.domain.fact_records import ChunkRecord
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import NewMessage
@@ -18,6 +19,7 @@ from anaphora.ports.exchange import Entry, Kept, Stamp
 from anaphora.ports.rows import SessionRow, StoredReceipt
 from anaphora.rules.passages import passages
 from anaphora.storage.bulk import run_bulk
+from anaphora.storage.effects import Effects
 from anaphora.storage.fact_restore import SqlRestoreFacts
 from anaphora.storage.fact_tables import chunks
 from anaphora.storage.keyed import by_keys, key_parameters
@@ -116,8 +118,8 @@ _RENEW_RECEIPTS = (
 class SqlRestore(SqlRestoreFacts):
     """`ports.exchange.Restore` over one transaction."""
 
-    def __init__(self, connection: sa.Connection, words: Words) -> None:
-        super().__init__(connection)
+    def __init__(self, connection: sa.Connection, words: Words, effects: Effects) -> None:
+        super().__init__(connection, effects)
         self._words = words
 
     def stamps(self, row: SessionRow, span: SeqRange) -> Sequence[Stamp]:
@@ -139,6 +141,7 @@ class SqlRestore(SqlRestoreFacts):
 
     def save(self, row: SessionRow) -> None:
         """Write a session as it is given; it must exist."""
+        self._effects.touch(row.key.tenant, row.key.user, ChangeKind.MESSAGES, row.id)
         self._connection.execute(
             _SAVE,
             {

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from anaphora.domain.changes import ChangeKind
 from anaphora.domain.jobs import JobState
 from anaphora.domain.keys import SessionKey
 from anaphora.errors import NotFound
@@ -266,6 +267,9 @@ class SqlSessions(SqlExpiry):
                 message_vectors.c.tenant_id == tenant, message_vectors.c.session_uid == session_id
             )
         )
+        owner = run(sa.select(sessions.c.user_id).where(sessions.c.tenant_id == tenant, sessions.c.id == session_id))
+        for user in owner.scalars():
+            self._effects.touch(tenant, user, ChangeKind.MESSAGES)
         gone = run(
             sa.delete(messages).where(messages.c.tenant_id == tenant, messages.c.session_uid == session_id)
         ).rowcount

@@ -10,11 +10,13 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from anaphora.domain.changes import ChangeKind
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Trust
 from anaphora.domain.structures import structure_of
 from anaphora.domain.summaries import Method, Point, Summary, SummaryStatus
 from anaphora.ports.rows import Head, SessionRow
+from anaphora.storage.effects import Effects
 from anaphora.storage.moves import Moves
 from anaphora.storage.tables import heads, messages, points, sessions, summaries
 from anaphora.storage.types import AnyRow
@@ -114,8 +116,9 @@ _DROP_HEAD = sa.delete(heads).where(*_THIS_HEAD)
 class SqlSummaries:
     """`ports.store.Summaries` over one transaction."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: sa.Connection, effects: Effects) -> None:
         self._connection = connection
+        self._effects = effects
         self._moves = Moves(connection)
 
     def head(self, tenant: str, session_id: UUID, reader: str) -> Head:
@@ -224,6 +227,7 @@ class SqlSummaries:
 
     def insert(self, row: SessionRow, summary: Summary, *, now: datetime) -> None:
         """Store a version with its points."""
+        self._effects.touch(row.key.tenant, row.key.user, ChangeKind.SUMMARY, row.id)
         tenant = row.key.tenant
         self._connection.execute(
             _INSERT,
@@ -300,6 +304,7 @@ class SqlSummaries:
             *which,
         )
         self._moves.all_reached(row, these, new, now=now)
+        self._effects.touch(row.key.tenant, row.key.user, ChangeKind.SUMMARY, row.id)
         return self._connection.execute(sa.update(summaries).where(*these).values(status=new.value)).rowcount
 
     def stats(self, tenant: str, *, user: str | None = None) -> Mapping[str, Any]:

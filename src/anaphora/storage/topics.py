@@ -9,12 +9,14 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from anaphora.domain.changes import ChangeKind
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Trust
 from anaphora.domain.summaries import Method
 from anaphora.domain.topics import Closed, Opened, Topic, TopicVector, View
 from anaphora.domain.vectors import Space
 from anaphora.ports.rows import SessionRow
+from anaphora.storage.effects import Effects
 from anaphora.storage.topic_tables import topic_vectors, topics
 from anaphora.storage.types import AnyRow
 
@@ -88,11 +90,13 @@ _ALL: Final = 2**31 - 1
 class SqlTopics:
     """`ports.topics.Topics` over one transaction."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: sa.Connection, effects: Effects) -> None:
         self._run = connection.execute
+        self._effects = effects
 
     def insert(self, row: SessionRow, topic: Topic) -> None:
         """Keep a topic that was closed."""
+        self._touch(row)
         self._run(sa.insert(topics), topic_values(row.key.tenant, topic))
 
     def get(self, tenant: str, topic_id: UUID) -> Topic | None:
@@ -122,6 +126,7 @@ class SqlTopics:
     def replace(self, row: SessionRow, old: Topic, new: Topic | None) -> bool:
         """Another description of the same topic, or none of it at all; False if it is not there as it was."""
         tenant = row.key.tenant
+        self._touch(row)
         this = {
             "b_tenant": tenant,
             "b_uid": row.id,
@@ -136,6 +141,9 @@ class SqlTopics:
             return False
         self._run(_FORGET, {"b_tenant": tenant, "b_id": old.id})
         return True
+
+    def _touch(self, row: SessionRow) -> None:
+        self._effects.touch(row.key.tenant, row.key.user, ChangeKind.TOPICS, row.id)
 
     def put_vectors(self, tenant: str, space: Space, vectors: Sequence[TopicVector]) -> None:
         """Keep what views of topics mean, instead of what is there; those of topics that are gone are not kept."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anaphora.domain.changes import Change
 from anaphora.memory import AuditView as AsyncAuditView
 from anaphora.memory import FactsView as AsyncFactsView
 from anaphora.memory import JobsView as AsyncJobsView
@@ -131,7 +132,10 @@ class Session(Facade[AsyncSession]):
     stream = streaming(str, AsyncSession.stream)
     recall = blocking(AsyncSession.recall)
     summaries = blocking(AsyncSession.summaries)
+    summary = blocking(AsyncSession.summary)
+    diff = blocking(AsyncSession.diff)
     topics = blocking(AsyncSession.topics)
+    row = blocking(AsyncSession.row)
     rebuild = blocking(AsyncSession.rebuild)
     end = blocking(AsyncSession.end)
     reset = blocking(AsyncSession.reset)
@@ -178,6 +182,9 @@ class Memory(Facade[AsyncMemory]):
     pause = blocking(AsyncMemory.pause)
     resume = blocking(AsyncMemory.resume)
     paused = blocking(AsyncMemory.paused)
+    changes = streaming(Change, AsyncMemory.changes)
+    mark = blocking(AsyncMemory.mark)
     stats = blocking(AsyncMemory.stats)
+    figures = blocking(AsyncMemory.figures)
     idle = blocking(AsyncMemory.idle)
     work = blocking(AsyncMemory.work)

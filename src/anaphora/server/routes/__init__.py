@@ -8,7 +8,26 @@ from typing import Final
 from fastapi import APIRouter
 
 from anaphora.server.problems import documented
-from anaphora.server.routes import audit, keys, messages, sessions
+from anaphora.server.routes import (
+    aliases,
+    audit,
+    copies,
+    erasing,
+    events,
+    facts,
+    jobs,
+    keys,
+    knowledge,
+    lookup,
+    messages,
+    notepad,
+    retention,
+    sessions,
+    subjects,
+    summaries,
+    talk,
+    topics,
+)
 
 #: what any route may answer
 _PROBLEMS: Final = documented(
@@ -29,6 +48,17 @@ LARGE: Final = frozenset({"/v1/restore", "/v1/knowledge/files"})
 def v1() -> APIRouter:
     """Every route of the API."""
     router = APIRouter(prefix="/v1", responses=_PROBLEMS)
-    for part in (sessions, messages, keys, audit):
+    parts = (
+        *(lookup, sessions, messages, talk, summaries, topics, facts, subjects, notepad, knowledge),
+        *(copies, erasing, retention, jobs, events, keys, audit),
+    )
+    for part in parts:
         router.include_router(part.router)
+    return router
+
+
+def others() -> APIRouter:
+    """The same under the paths that others know."""
+    router = APIRouter(responses=_PROBLEMS)
+    router.include_router(aliases.router)
     return router

@@ -337,6 +337,12 @@ def _another(run: Run, piece: Piece, why: str) -> BadFile:
 
 def _held_by(run: Run, piece: Piece, holder: SessionKey) -> BadFile:
     name = piece.about.session
+    if run.user not in {None, holder.user}:
+        return run.source.bad(
+            f"messages of session {name!r} are here already, of another user: import a copy into another database or "
+            "tenant",
+            line=piece.line,
+        )
     return run.source.bad(
         f"messages of session {name!r} are here already, in session {holder.session!r} of user {holder.user!r} with "
         f"agent {holder.agent!r}: import a copy into another database or tenant",

@@ -39,6 +39,8 @@ def settle_documents(
     needed, run = False, gone.run
     for _, record in item.documents:
         owner = owner_of(tuple(record.namespace))
+        if owner is None and run.user is not None:
+            continue  # what belongs to no user is not this one's to write
         if owner is not None and gone.owner(owner, record.agent, record.created_at):
             continue
         document = _document(unit, run, fates, record)

@@ -10,7 +10,21 @@ from typing import Final
 import sqlalchemy as sa
 
 #: every revision there is, oldest first
-REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
+REVISIONS: Final = (
+    "0001",
+    "0002",
+    "0003",
+    "0004",
+    "0005",
+    "0006",
+    "0007",
+    "0008",
+    "0009",
+    "0010",
+    "0011",
+    "0012",
+    "0013",
+)
 
 _CURRENT = sa.text("SELECT version_num FROM alembic_version")
 

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 #: who brings the schema up to date keeps others from it until that is done
 _ALONE = sa.text("SELECT pg_advisory_xact_lock(hashtextextended('anaphora', 0))")
 _ROLE_IS_THERE = sa.text("SELECT 1 FROM pg_roles WHERE rolname = :role").bindparams(role=ROLE)
-_HAS_RIGHTS = sa.text("SELECT has_table_privilege(:role, 'audit', 'SELECT')").bindparams(role=ROLE)
+_HAS_RIGHTS = sa.text("SELECT has_table_privilege(:role, 'changes', 'SELECT')").bindparams(role=ROLE)
 _MAKE_ROLE = sa.text("CREATE ROLE anaphora NOLOGIN")
 _GIVE_ROWS = sa.text(
     "GRANT SELECT, INSERT, UPDATE, DELETE ON sessions, messages, message_versions, receipts, summaries, points, heads,"
     " head_moves, summary_states, jobs, message_words, message_vectors, vector_heads, subjects,"
     " subject_members, facts, fact_versions, fact_sources, fact_terms, fact_tombstones, chunks, topics,"
     " topic_vectors, notepad_pages, documents, document_chunks, document_vectors, document_jobs, document_words,"
-    " erasures, erased_marks, pauses, api_keys TO anaphora"
+    " erasures, erased_marks, pauses, api_keys, changes TO anaphora"
 )
 #: entries of the audit are added, and stay
 _GIVE_ADDING = sa.text("GRANT SELECT, INSERT ON audit TO anaphora")

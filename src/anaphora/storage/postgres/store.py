@@ -11,6 +11,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from anaphora.domain.figures import Figures
 from anaphora.domain.messages import Receipt
 from anaphora.errors import StoreClosed, StoreReadOnly
 from anaphora.ports.clock import Clock, Failpoint, Randomness, no_failpoint
@@ -129,6 +130,13 @@ class PostgresStore:
         """Whether any tenant has a key, whatever it lets in."""
         return await self._survey("all", lambda unit: unit.api_keys.any())
 
+    async def figures(self, *, stuck_before: datetime, with_model: bool, with_embedder: bool = True) -> Figures:
+        """Counts of all tenants together. `stuck_before`: jobs that a worker could have done by then are stuck."""
+        return await self._survey(
+            "all",
+            lambda unit: unit.figures(stuck_before=stuck_before, with_model=with_model, with_embedder=with_embedder),
+        )
+
     async def wait_for_work(self, timeout: float) -> None:
         """Return when jobs may have been planned, by this process or another, or after the time-out."""
         self._check_open()
@@ -184,7 +192,9 @@ class PostgresStore:
 
         def run(connection: sa.Connection) -> tuple[T, Effects]:
             unit = self._unit(connection, writing=True)
-            return work(unit), unit.effects
+            done = work(unit)
+            unit.changes.settle()
+            return done, unit.effects
 
         def before_commit(done: tuple[T, Effects]) -> None:
             if done[1].erased:

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
+from anaphora.domain.figures import Figures, together
 from anaphora.domain.messages import Receipt
 from anaphora.errors import StoreClosed, StoreError
 from anaphora.ports.clock import Clock
@@ -124,6 +125,21 @@ class RoutedStore:
         return sum(
             await self._of_each(
                 lambda store: store.due_count(now=now, with_model=with_model, with_embedder=with_embedder)
+            )
+        )
+
+    async def figures(self, *, stuck_before: datetime, with_model: bool, with_embedder: bool = True) -> Figures:
+        """Counts of all tenants of all servers.
+
+        Raises:
+            StoreError: a server fails: without it the figures are not known.
+
+        """
+        return together(
+            await self._of_each(
+                lambda store: store.figures(
+                    stuck_before=stuck_before, with_model=with_model, with_embedder=with_embedder
+                )
             )
         )
 

@@ -16,6 +16,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from anaphora.domain.figures import Figures
 from anaphora.domain.messages import Receipt
 from anaphora.errors import StoreClosed, StoreError, StoreReadOnly
 from anaphora.ports.clock import Clock, Failpoint, Randomness, no_failpoint
@@ -147,6 +148,12 @@ class SqliteStore:
     async def has_keys(self) -> bool:
         """Whether any tenant has a key, whatever it lets in."""
         return await self._look(lambda unit: unit.api_keys.any())
+
+    async def figures(self, *, stuck_before: datetime, with_model: bool, with_embedder: bool = True) -> Figures:
+        """Counts of all tenants together. `stuck_before`: jobs that a worker could have done by then are stuck."""
+        return await self._look(
+            lambda unit: unit.figures(stuck_before=stuck_before, with_model=with_model, with_embedder=with_embedder)
+        )
 
     async def wait_for_work(self, timeout: float) -> None:
         """Return when jobs may have been planned, by this process or another, or after the time-out."""

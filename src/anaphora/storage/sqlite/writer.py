@@ -180,6 +180,7 @@ class Writer:
                 else:
                     for task in group:
                         self._work(unit, task, alone=len(tasks) == 1)
+            unit.changes.settle()
             if unit.effects.erased:
                 self._connection.exec_driver_sql(_MARK_UNCLEAN)
                 self._failpoint("reset.before_commit")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from anaphora.testing.conformance.store_laws.access import AccessLaws
 from anaphora.testing.conformance.store_laws.appends import AppendLaws
 from anaphora.testing.conformance.store_laws.base import StoreLaws
+from anaphora.testing.conformance.store_laws.changes import ChangeLaws
 from anaphora.testing.conformance.store_laws.chunks import ChunkLaws
 from anaphora.testing.conformance.store_laws.concurrency import ConcurrencyLaws
 from anaphora.testing.conformance.store_laws.document_search import DocumentSearchLaws, DocumentWorkLaws
@@ -66,6 +67,7 @@ class StoreConformance(
     ChunkLaws,
     NotepadLaws,
     PauseLaws,
+    ChangeLaws,
     AccessLaws,
     TopicLaws,
     TopicVectorLaws,

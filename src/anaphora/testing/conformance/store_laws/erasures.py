@@ -269,6 +269,12 @@ class ErasureLaws(StoreLaws):
             assert await store.read(TENANT, unused) == []
             (hidden,) = await store.read(TENANT, lambda unit: unit.sessions.expired(TENANT, limit=9))
             assert (hidden.id, hidden.expired_at, hidden.head) == (row.id, after(1), 1)
+            for user, there in (("alice", [hidden]), ("alic", [])):
+
+                def of_user(unit: Unit, user: str = user) -> Sequence[SessionRow]:
+                    return unit.sessions.expired(TENANT, user=user, limit=9)
+
+                assert list(await store.read(TENANT, of_user)) == there
             matches = await store.read(
                 TENANT,
                 lambda unit: unit.words.find(

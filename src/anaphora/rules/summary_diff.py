@@ -3,39 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from anaphora.domain.differences import Difference, PointChange, Words
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.summaries import Point, Summary
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Words that stay, go or come."""
-
-    #: "keep", "remove" or "add"
-    change: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """A point that speaks of the same messages in other words."""
-
-    before: Point
-    after: Point
-    words: tuple[Words, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """What changed between two versions."""
-
-    kept: int
-    removed: tuple[Point, ...]
-    added: tuple[Point, ...]
-    changed: tuple[Change, ...]
 
 
 def difference(before: Summary, after: Summary) -> Difference:
@@ -48,7 +20,7 @@ def difference(before: Summary, after: Summary) -> Difference:
         removed=tuple(point for span, point in old.items() if span not in new),
         added=tuple(point for span, point in new.items() if span not in old),
         changed=tuple(
-            Change(before=old[span], after=point, words=tuple(words(old[span].text, point.text)))
+            PointChange(before=old[span], after=point, words=tuple(words(old[span].text, point.text)))
             for span, point in new.items()
             if span in old
         ),

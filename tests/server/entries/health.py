@@ -1,0 +1,9 @@
+"""Whether the service is there: it is open to everybody, and tells nobody anything."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.server.matrix import Entry, own
+
+ENTRIES: Final[dict[str, Entry | tuple[Entry, ...]]] = {"GET /health": own(None), "GET /ready": own(None)}

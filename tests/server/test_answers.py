@@ -1,0 +1,53 @@
+"""The wire is the domain (ADR 0019): a client that reads an answer back has what the service had."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+from tests.server.answers import answers
+from tests.server.harness import Known
+
+from anaphora.server import create_app
+from anaphora.settings import Settings
+
+
+class _Nothing:
+    """A memory that no route is asked about."""
+
+    settings = Settings()
+
+
+def app() -> FastAPI:
+    return create_app(_Nothing(), Known({}))  # type: ignore[arg-type]
+
+
+ANSWERS = {
+    route.name: route.response_model
+    for route in iter_route_contexts(app().routes)
+    if getattr(route, "response_model", None) is not None
+}
+
+
+def test_every_kind_of_answer_is_looked_at() -> None:
+    assert len(ANSWERS) > 15
+
+
+@pytest.mark.parametrize("name", sorted(ANSWERS))
+def test_an_answer_reads_back_as_it_was(name: str) -> None:
+    adapter = TypeAdapter[Any](ANSWERS[name])
+
+    @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None, derandomize=True)
+    @given(st.data())
+    def law(data: st.DataObject) -> None:
+        answer = data.draw(answers(ANSWERS[name]))
+        written = adapter.dump_json(answer)
+        assert adapter.validate_json(written) == answer
+        assert adapter.dump_json(adapter.validate_json(written)) == written
+
+    law()
