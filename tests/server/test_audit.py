@@ -121,7 +121,8 @@ def guarded(part: Dependant) -> bool:
 def filled(path: str, part: Dependant) -> str:
     """The path with something for each parameter that may stand there."""
     for field in part.path_params:
-        value = {UUID: str(UUID(int=7)), int: "7"}.get(field.field_info.annotation, "x")
+        kind: object = field.field_info.annotation
+        value = str(UUID(int=7)) if kind is UUID else "7" if kind is int else "x"
         path = path.replace(f"{{{field.alias}}}", value)
     for each in part.dependencies:
         path = filled(path, each)
