@@ -68,6 +68,16 @@ def serve(
         anyio.run(_serve, settings, opened, user, not no_worker)
 
 
+def serve_to(settings: Settings, user: str) -> None:
+    """Serve one person on this machine alone, on the configured port, or another if that is taken."""
+    try:
+        opened = listening("127.0.0.1", settings.server.port)
+    except OSError:
+        opened = listening("127.0.0.1", 0)
+    with closing(opened):
+        anyio.run(_serve, settings, opened, user, True)  # noqa: FBT003 - by its place
+
+
 def listening(host: str, port: int) -> socket.socket:
     """A socket that listens there.
 

@@ -33,6 +33,7 @@ from anaphora.memory.topics import TopicsView
 from anaphora.ports.exchange import Scope
 from anaphora.ports.models import ChatModel, Embedder
 from anaphora.ports.rows import SessionRow
+from anaphora.services.chat import Talker
 from anaphora.services.importing.run import ImportReport
 from anaphora.services.importing.sources import source_of
 from anaphora.settings import Settings, load
@@ -371,6 +372,16 @@ class Memory:
         """Since when the memory of a user rests; None: it does not."""
         lasting = await self._services.pausing.lasting(tenant_of(self._services, tenant), user)
         return None if lasting is None else lasting.started_at
+
+    def talker(self, agent: str | None = None) -> Talker | None:
+        """The chat model that answers for an agent, and how it is asked; None: none is configured.
+
+        Args:
+            agent: None = the configured default.
+
+        """
+        chat = self._services.chat
+        return chat.talker_by_agent.get(self._services.settings.agent if agent is None else agent, chat.talker)
 
     async def changes(
         self, *, user: str, since: str | None = None, tenant: str | None = None
