@@ -149,6 +149,7 @@ async def _serve(settings: Settings, opened: socket.socket, user: str | None, wo
             shown = f"[{host}]" if ":" in host else host
             note(f"Anaphora listens on http://{shown}:{port} - Ctrl-C ends.")
             # work in hand is let go of while requests under way are answered: both have the same seconds
+            # that closes what listens to the memory, too: a stream that goes on would be waited for
             await run_app(app, opened, ending=memory.close)
 
 
