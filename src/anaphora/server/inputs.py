@@ -15,8 +15,8 @@ from anaphora.domain.keys import MAX_ID_CHARS, MAX_LIMIT, checked_text
 MOST: Final = 2**31 - 1
 #: tokens of a prompt
 MOST_TOKENS: Final = 10_000_000
-#: characters of what is looked for; the library may take less
-MOST_CHARS: Final = 100_000
+#: characters of what is looked for
+MOST_CHARS: Final = 10_000
 _WRITTEN: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d)", flags=re.ASCII)
 _DIGITS: Final = 10
 
