@@ -40,7 +40,7 @@ def _form(request: Request, to: str, *, told: str | None = None, status: int = H
         "next": to if is_local(to) else "/",
         "csrf": seal.mark("door", nonce),
     }
-    response = HTMLResponse(render("login.html", values), status_code=status)
+    response = HTMLResponse(render("login.html", values), status_code=int(status))
     set_cookie(request, response, _DOOR, nonce, seconds=_MINUTES)
     return response
 
@@ -62,7 +62,7 @@ async def login(request: Request) -> Response:
         rates.failed(request.client.host if request.client is not None else "")
         told = "Nobody is let in with this key. Is it whole, and not expired or revoked?"
         return _form(request, to, told=told, status=HTTPStatus.UNAUTHORIZED)
-    response = RedirectResponse(to if is_local(to) else "/", status_code=HTTPStatus.SEE_OTHER)
+    response = RedirectResponse(to if is_local(to) else "/", status_code=int(HTTPStatus.SEE_OTHER))
     sign_in(request, response, principal)
     response.delete_cookie(_DOOR)
     return response
@@ -72,7 +72,7 @@ async def login(request: Request) -> Response:
 async def logout(change: Leaving) -> Response:
     """Let the browser forget who it is."""
     del change
-    response = RedirectResponse("/login", status_code=HTTPStatus.SEE_OTHER)
+    response = RedirectResponse("/login", status_code=int(HTTPStatus.SEE_OTHER))
     response.delete_cookie(COOKIE)
     response.delete_cookie(FLASH)
     return response

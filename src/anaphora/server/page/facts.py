@@ -40,7 +40,7 @@ async def facts_page(
 ) -> Response:
     """What is remembered; for operators, the way to what is theirs."""
     if visit.principal.user is None:
-        return RedirectResponse("/operator", status_code=HTTPStatus.SEE_OTHER)
+        return RedirectResponse("/operator", status_code=int(HTTPStatus.SEE_OTHER))
     return await _facts(visit, state, subject, after)
 
 

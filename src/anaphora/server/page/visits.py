@@ -90,7 +90,7 @@ class Visit:
         """The page made of a template; what was to be told is told once."""
         flash = self.seal.open(f"flash {self.nonce}", self.request.cookies.get(FLASH))
         told = {"visit": self, "path": self.request.url.path, "flash": flash, **values}
-        response = HTMLResponse(render(template, told), status_code=status)
+        response = HTMLResponse(render(template, told), status_code=int(status))
         if FLASH in self.request.cookies:
             response.delete_cookie(FLASH)
         return response
@@ -139,7 +139,7 @@ class Change(Visit):
         """To where the form stood (`next`), or to `default`, where it is told what was done."""
         wanted = self.form.get("next")
         to = wanted if isinstance(wanted, str) and is_local(wanted) else default
-        response = RedirectResponse(to, status_code=HTTPStatus.SEE_OTHER)
+        response = RedirectResponse(to, status_code=int(HTTPStatus.SEE_OTHER))
         if told is not None:
             sealed = self.seal.close(f"flash {self.nonce}", {"told": told, "undo": undo}, seconds=_FLASHED)
             set_cookie(self.request, response, FLASH, sealed, seconds=_FLASHED)
@@ -250,7 +250,7 @@ def error_page(request: Request, status: int, told: str, headers: Mapping[str, s
     visit: Visit | None = getattr(request.state, "visit", None)
     values = {"visit": visit, "path": request.url.path, "flash": None, "status": status, "told": told}
     title = HTTPStatus(status).phrase
-    return HTMLResponse(render("error.html", {**values, "title": title}), status_code=status, headers=headers)
+    return HTMLResponse(render("error.html", {**values, "title": title}), status_code=int(status), headers=headers)
 
 
 def goodbye(request: Request, report: ErasureReport) -> Response:
@@ -291,7 +291,7 @@ def _to_sign_in(request: Request) -> Response:
     safe = request.method == "GET" and request.url.path != "/"
     asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     to = link("login", next=asked if safe and is_local(asked) else None)
-    response = RedirectResponse(to, status_code=HTTPStatus.SEE_OTHER)
+    response = RedirectResponse(to, status_code=int(HTTPStatus.SEE_OTHER))
     response.delete_cookie(COOKIE)
     return response
 
