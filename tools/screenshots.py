@@ -29,7 +29,7 @@ PICTURES = (
 async def remembered(memory: Memory) -> None:
     """What is on the pictures."""
     async for _ in Replay(memory, load().cut(24)).run():
-        await memory.work()
+        pass
     user = load().user
     await memory.subjects.create("garden", user=user, name="The garden", members=["ben"])
     plum = await memory.facts.add("The plum tree was planted in 2019.", user=user, subject="garden", importance=7)
@@ -42,7 +42,7 @@ def main(folder: Path) -> None:
     user = load().user
     folder.mkdir(parents=True, exist_ok=True)
     playwright = importlib.import_module("playwright.sync_api")
-    with tempfile.TemporaryDirectory() as where, site.site(Path(where) / "memory.db", user) as service:
+    with tempfile.TemporaryDirectory() as where, site.site(Path(where) / "memory.db", user, worker=True) as service:
         asyncio.run_coroutine_threadsafe(remembered(service.memory), service.loop).result(300)
         with playwright.sync_playwright() as driver:
             browser = driver.chromium.launch(executable_path=site.chromium(), args=["--no-sandbox"])

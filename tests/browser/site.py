@@ -40,13 +40,13 @@ class Site:
 
 
 @contextmanager
-def site(path: Path, *users: str) -> Iterator[Site]:
+def site(path: Path, *users: str, worker: bool = False) -> Iterator[Site]:
     """A service for these users."""
     ready: list[Site] = []
     waiting, stop = threading.Event(), threading.Event()
 
     async def serve() -> None:
-        async with Memory.open(path, worker=False, embedder="none", durability="normal") as memory:
+        async with Memory.open(path, worker=worker, embedder="none", durability="normal") as memory:
             with listening("127.0.0.1", 0) as opened:
                 made = Site(asyncio.get_running_loop(), memory, f"http://127.0.0.1:{opened.getsockname()[1]}")
                 for user in users:

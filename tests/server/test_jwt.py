@@ -69,7 +69,15 @@ async def test_tenant_user_and_scopes_come_from_the_claims_that_are_configured(h
         weak = await gate.principal(here.token(email="ann", org="acme", perms=odd))
         assert weak is not None
         assert weak.permissions == {Permission.READ}
-    for claims in ({"org": None}, {"org": 7}, {"org": ""}, {"org": ["acme"]}, {"org": "a\x00b"}, {"email": None}):
+    refused: tuple[dict[str, Any], ...] = (
+        {"org": None},
+        {"org": 7},
+        {"org": ""},
+        {"org": ["acme"]},
+        {"org": "a\x00b"},
+        {"email": None},
+    )
+    for claims in refused:
         assert await gate.principal(here.token(**{"email": "ann", "org": "acme", **claims})) is None, claims
 
 

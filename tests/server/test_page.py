@@ -14,6 +14,7 @@ from tests.server.harness import Service, served
 from anaphora import Memory
 from anaphora.models.callable import CallableModel
 from anaphora.server.page.drawing import WIDTH, Sample, bar, moments, plot
+from anaphora.server.page.visits import Whose
 
 pytestmark = pytest.mark.anyio
 
@@ -47,7 +48,7 @@ async def talked(memory: Memory, user: str = "ann", session: str = "s1", turns: 
 
 async def hostile(service: Service) -> dict[str, str]:
     """A memory in which everything that can be called something is called that; where each page of it is."""
-    memory, whose = service.memory, {"user": "ann", "tenant": "t"}
+    memory, whose = service.memory, Whose(user="ann", tenant="t")
     chat = memory.session(session=HOSTILE, agent=HOSTILE, **whose)
     for _ in range(8):
         await chat.add("user", HOSTILE, name=HOSTILE)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import closing, contextmanager
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import anyio
 import typer
@@ -96,7 +96,7 @@ def listening(host: str, port: int) -> socket.socket:
     return opened
 
 
-async def run_app(app: ASGIApp, opened: socket.socket, *, ending: Callable[[], Awaitable[object]]) -> None:
+async def run_app(app: ASGIApp, opened: socket.socket, *, ending: Callable[[], Coroutine[Any, Any, object]]) -> None:
     """Answer requests until a signal comes; those under way then get a few seconds.
 
     Args:
@@ -149,6 +149,7 @@ async def _serve(settings: Settings, opened: socket.socket, user: str | None, wo
             shown = f"[{host}]" if ":" in host else host
             note(f"Anaphora listens on http://{shown}:{port} - Ctrl-C ends.")
             # work in hand is let go of while requests under way are answered: both have the same seconds
+            # that closes what listens to the memory, too: a stream that goes on would be waited for
             await run_app(app, opened, ending=memory.close)
 
 

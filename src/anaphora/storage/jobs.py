@@ -361,7 +361,7 @@ class SqlJobs:
         limit: int = 50,
     ) -> Sequence[Job]:
         """Jobs, newest first. `stuck_before`: running with a lease that ended before then, or queued and due."""
-        query = _SELECT.where(jobs.c.tenant_id == tenant)
+        query: sa.Select[Any] = _SELECT.where(jobs.c.tenant_id == tenant)
         if states is not None:
             query = query.where(jobs.c.state.in_([state.value for state in states]))
         if session_id is not None:

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypedDict
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.exceptions import RequestValidationError
@@ -40,6 +40,13 @@ class SignedOut(Exception):
     """Nobody is signed in."""
 
 
+class Whose(TypedDict):
+    """In whose name a memory is asked."""
+
+    user: str
+    tenant: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Visit:
     """Somebody looks at a page."""
@@ -62,7 +69,7 @@ class Visit:
         return self.principal.person
 
     @property
-    def whose(self) -> dict[str, str]:
+    def whose(self) -> Whose:
         """In whose name the memory is asked."""
         return {"user": self.user, "tenant": self.principal.tenant}
 
