@@ -19,10 +19,11 @@ from anaphora.memory import Memory
 from anaphora.server.problems import of_error
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-#: what is said is its own account: the log holds it, with when, by whom and from where; and POST that only asks
-UNAUDITED: Final = frozenset(
-    {"append", "append_turn", "send", "stream", "recall", "build_context", "search", "search_documents"}
-)
+#: what is said is its own account: the log holds it, with when, by whom and from where
+_SAID: Final = frozenset({"append", "append_turn", "send", "stream"})
+#: what only asks, and what leaves nothing behind
+_ASKED: Final = frozenset({"recall", "build_context", "search", "search_documents", "ask_without_memory", "logout"})
+UNAUDITED: Final = _SAID | _ASKED
 #: who asks too often would make an entry with every further request
 _TURNED_AWAY: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS})
 _log = logging.getLogger("anaphora.server")
