@@ -28,7 +28,7 @@ def app() -> FastAPI:
 
 
 ANSWERS = {
-    route.name: route.response_model
+    str(route.name): route.response_model
     for route in iter_route_contexts(app().routes)
     if getattr(route, "response_model", None) is not None
 }

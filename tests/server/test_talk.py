@@ -194,14 +194,15 @@ async def test_what_was_said_is_found_by_its_owner_alone(tmp_path: Path) -> None
         for other in (service.bob, service.eve):
             assert (await other.get("/v1/search", params={"q": "allergic peanuts"})).json()["hits"] == []
             assert (await other.post(f"{S1}/recall", json={"content": "peanuts"})).json() == []
-        for wrong in (
+        wrongs: tuple[dict[str, Any], ...] = (
             {},
             {"q": ""},
             {"q": "x" * 10_001},
             {"q": "x", "kinds": "all"},
             {"q": "x\0"},
             {"q": "x", "limit": 0},
-        ):
+        )
+        for wrong in wrongs:
             assert (await service.ann.get("/v1/search", params=wrong)).status_code == 422
 
 

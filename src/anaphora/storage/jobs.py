@@ -340,9 +340,7 @@ class SqlJobs:
         if job_id is not None:
             change = change.where(jobs.c.id == job_id)
         if user is not None:
-            change = change.where(
-                sa.exists().where(sessions.c.tenant_id == tenant, _SESSION, sessions.c.user_id == user)
-            )
+            change = change.where(sa.exists().where(_SESSION, sessions.c.user_id == user))
         queued = self._run(
             change.values(state=_QUEUED, attempt=0, run_at=now, rearm=False, epoch=epoch, updated_at=now)
         ).rowcount
@@ -362,7 +360,7 @@ class SqlJobs:
         limit: int = 50,
     ) -> Sequence[Job]:
         """Jobs, newest first. `stuck_before`: running with a lease that ended before then, or queued and due."""
-        query = _SELECT.where(jobs.c.tenant_id == tenant)
+        query: sa.Select[Any] = _SELECT.where(jobs.c.tenant_id == tenant)
         if states is not None:
             query = query.where(jobs.c.state.in_([state.value for state in states]))
         if session_id is not None:
