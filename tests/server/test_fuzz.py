@@ -105,7 +105,7 @@ def _without_keys(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "paths": paths, "components": parts}
 
 
-def fuzz(folder: Path, examples: int) -> None:
+def check_answers(folder: Path, examples: int) -> None:
     """Ask so many times: half of it is as the document has it, half of it is not."""
     with asked(folder) as (service, portal):
         schema = schemathesis.openapi.from_dict(_without_keys(service.app.openapi()))
@@ -139,11 +139,11 @@ def fuzz(folder: Path, examples: int) -> None:
 
 
 def test_no_request_finds_a_fault(tmp_path: Path) -> None:
-    fuzz(tmp_path, EVERY_DAY)
+    check_answers(tmp_path, EVERY_DAY)
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("database", [SQLITE, POSTGRES])
 def test_ten_thousand_requests_find_no_fault(tmp_path: Path, database: str) -> None:
     with on(database):
-        fuzz(tmp_path, DEEP)
+        check_answers(tmp_path, DEEP)

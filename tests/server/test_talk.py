@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
+from tests.gates.test_docs_examples import ROOT, blocks
 from tests.server.harness import Service, served
+from tests.server.test_reviewing import curled
 
 from anaphora.domain.context import Context
 from anaphora.domain.messages import Message
@@ -190,7 +194,7 @@ async def test_what_was_said_is_found_by_its_owner_alone(tmp_path: Path) -> None
         for other in (service.bob, service.eve):
             assert (await other.get("/v1/search", params={"q": "allergic peanuts"})).json()["hits"] == []
             assert (await other.post(f"{S1}/recall", json={"content": "peanuts"})).json() == []
-        refused: tuple[dict[str, str | int], ...] = (
+        wrongs: tuple[dict[str, Any], ...] = (
             {},
             {"q": ""},
             {"q": "x" * 10_001},
@@ -198,5 +202,21 @@ async def test_what_was_said_is_found_by_its_owner_alone(tmp_path: Path) -> None
             {"q": "x\0"},
             {"q": "x", "limit": 0},
         )
-        for wrong in refused:
+        for wrong in wrongs:
             assert (await service.ann.get("/v1/search", params=wrong)).status_code == 422
+
+
+async def test_the_lines_of_the_page_work_in_their_order(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "how-to" / "talking.md"
+    lines = [line[2:] for block in blocks(page, language="console") for line in block.body.splitlines()]
+    known = {"KEY": "ann"}
+    async with served(tmp_path, chat=ScriptedChat()) as service:
+        for line in lines:
+            name, assigned, value = line.partition("=")
+            if assigned and name.isupper():
+                known.setdefault(name, Template(value.strip('"')).substitute(known))
+                continue
+            command, *words = [Template(word).substitute(known) for word in shlex.split(line)]
+            assert command == "curl"
+            answer = await curled(service.nobody, [word for word in words if word != "-N"], tmp_path)
+            assert answer.is_success, f"{line}: {answer.text}"

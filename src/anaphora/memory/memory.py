@@ -13,7 +13,6 @@ from uuid import UUID
 import anyio
 
 from anaphora.bootstrap import Overrides, Services, open_services
-from anaphora.domain.changes import Change
 from anaphora.domain.erasure import Erasure, ErasureReport
 from anaphora.domain.figures import Figures
 from anaphora.domain.keys import SessionKey
@@ -25,6 +24,7 @@ from anaphora.memory.erasing import target_of
 from anaphora.memory.facts import FactsView, SubjectsView
 from anaphora.memory.jobs import JobsView
 from anaphora.memory.knowledge import KnowledgeView
+from anaphora.memory.listening import Listening
 from anaphora.memory.notepad import NotepadView
 from anaphora.memory.retention import RetentionView
 from anaphora.memory.scope import tenant_of
@@ -42,7 +42,7 @@ from anaphora.settings import Settings, load
 GRACE = 4.0
 
 
-class Memory:
+class Memory(Listening):
     """Everything that one database remembers. Open it with `Memory.open`."""
 
     def __init__(self, services: Services) -> None:
@@ -382,28 +382,6 @@ class Memory:
         """
         chat = self._services.chat
         return chat.talker_by_agent.get(self._services.settings.agent if agent is None else agent, chat.talker)
-
-    async def changes(
-        self, *, user: str, since: str | None = None, tenant: str | None = None
-    ) -> AsyncGenerator[Change]:
-        """What changes of a user's memory, as it changes, until the memory is closed: which part and where, no content.
-
-        Changes of other processes are seen too; all are within a second. Several of one part may come as one.
-
-        Args:
-            user: whose memory.
-            since: the `mark` of the last change that was seen: first comes what changed after that. None: from now on.
-            tenant: None = the configured default.
-
-        """
-        whose = tenant_of(self._services, tenant)
-        async with aclosing(self._services.changes.listen(whose, user, since=since)) as changes:
-            async for change in changes:
-                yield change
-
-    async def mark(self, *, user: str, tenant: str | None = None) -> str:
-        """The mark of now: `changes` since then leave out nothing that changes from now on."""
-        return await self._services.changes.mark(tenant_of(self._services, tenant), user)
 
     async def stats(self, *, user: str | None = None, tenant: str | None = None) -> Mapping[str, Any]:
         """How many summaries were made, by which method, and how long they took."""

@@ -12,7 +12,6 @@ from anaphora.domain.figures import Figures
 from anaphora.domain.jobs import JobKind
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import Message, Receipt
-from anaphora.domain.moments import AsOf, Moment
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Summary
 from anaphora.ports.access import ApiKeys, Audit
@@ -20,6 +19,7 @@ from anaphora.ports.changes import Changes
 from anaphora.ports.documents import Documents
 from anaphora.ports.erasures import Erasures, Purging
 from anaphora.ports.facts import Chunks, Facts, Subjects
+from anaphora.ports.history import History
 from anaphora.ports.jobs import Jobs
 from anaphora.ports.notepads import Notepads
 from anaphora.ports.pauses import Pauses
@@ -188,45 +188,6 @@ class Summaries(Protocol):
 
     def stats(self, tenant: str, *, user: str | None = None) -> Mapping[str, Any]:
         """`count`, `avg_ms`, `max_ms` of the versions that took measurable time, and `by_method`."""
-        ...
-
-
-class History(Protocol):
-    """The past of one session: what changed, when, and how long the log was then. Nothing here is a hot path."""
-
-    def moment(self, row: SessionRow, as_of: AsOf) -> Moment | None:
-        """The moment that is meant; None if that is now.
-
-        Raises:
-            InvalidInput: a number beyond the log, or a time without a zone.
-
-        """
-        ...
-
-    def session(self, row: SessionRow, moment: Moment) -> SessionRow:
-        """The session as it was: its head, turns, tokens, and what was deleted of it."""
-        ...
-
-    def newest(self, row: SessionRow, span: SeqRange, *, moment: Moment, limit: int) -> Sequence[Message]:
-        """The last `limit` live messages of the range as they were, newest first."""
-        ...
-
-    def versions(self, tenant: str, session_id: UUID, span: SeqRange) -> Sequence[Message]:
-        """The earlier versions of the messages of the range, by message, oldest first."""
-        ...
-
-    def head(self, tenant: str, session_id: UUID, reader: str, *, moment: Moment) -> Head:
-        """Where the reader was."""
-        ...
-
-    def chain(
-        self, tenant: str, session_id: UUID, *, strategy: str, moment: Moment, limit: int, before: int | None = None
-    ) -> Sequence[Summary]:
-        """The versions that there were, with the status that they had, newest first."""
-        ...
-
-    def summary(self, tenant: str, summary_id: UUID, *, moment: Moment) -> Summary | None:
-        """A version with the status that it had; None if it was not there yet."""
         ...
 
 

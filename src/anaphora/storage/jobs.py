@@ -340,8 +340,7 @@ class SqlJobs:
         if job_id is not None:
             change = change.where(jobs.c.id == job_id)
         if user is not None:
-            theirs = sa.select(sessions.c.id).where(sessions.c.tenant_id == tenant, sessions.c.user_id == user)
-            change = change.where(jobs.c.session_uid.in_(theirs))
+            change = change.where(sa.exists().where(_SESSION, sessions.c.user_id == user))
         queued = self._run(
             change.values(state=_QUEUED, attempt=0, run_at=now, rearm=False, epoch=epoch, updated_at=now)
         ).rowcount
