@@ -24,6 +24,7 @@ SEARCHED = ", with a search"
 SESSIONS = ["10 messages", "40 messages", "40 messages, none summarised"]
 IMPORTS = ["import in another process", "import in the same process"]
 SEARCHES = ["by meaning", "by words", "by words and meaning"]
+OVERLOAD = "three times too much"
 DATABASES = ["PostgreSQL", "SQLite"]
 KINDS = ["rare words", "middling words", "frequent words", "a question", "a question, by words and meaning"]
 
@@ -56,6 +57,16 @@ FIGURES: Mapping[str, Mapping[str, list[str]]] = {
         "rebuilt": [""],
         **{name: ["rebuild", "first summaries"] for name in ("messages", "calls of the model")},
         "sessions whose summary speaks for other messages": [""],
+    },
+    "serve": {
+        "acknowledged": ["2 clients", OVERLOAD],
+        **{f"append {wait}": ["2 clients", OVERLOAD] for wait in WAITS},
+        **{f"turn {wait}": ["2 live sessions"] for wait in WAITS},
+        "errors": ["2 clients", "2 live sessions", OVERLOAD],
+        "told to come again": [OVERLOAD],
+        "recovered": [OVERLOAD],
+        "acknowledged and lost": [""],
+        "ended after SIGTERM": [""],
     },
     "postgres": {
         "acknowledged": [f"{name}, 16 clients" for name in DATABASES],
@@ -90,6 +101,15 @@ FIGURES: Mapping[str, Mapping[str, list[str]]] = {
 }
 #: the figures that have a target, with their bounds as they were decided
 TARGETS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
+    "serve": {
+        "acknowledged/2 clients": {"at_least": 600},
+        "append p99/2 clients": {"at_most": 80},
+        "turn p99/2 live sessions": {"at_most": 150},
+        **{f"errors/{case}": {"at_most": 0} for case in ("2 clients", "2 live sessions", OVERLOAD)},
+        f"recovered/{OVERLOAD}": {"at_most": 10},
+        "acknowledged and lost/": {"at_most": 0},
+        "ended after SIGTERM/": {"at_most": 5},
+    },
     "postgres": {
         "acknowledged/PostgreSQL, 16 clients": {"at_least": 1_000},
         "append p99/PostgreSQL, 16 clients": {"at_most": 60},

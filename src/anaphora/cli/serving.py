@@ -6,7 +6,8 @@ import logging
 import signal
 import socket
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from typing import Annotated, Any, Final
 
 import anyio
@@ -31,14 +32,18 @@ from anaphora.server.logs import service_logs
 from anaphora.settings import Settings
 
 #: seconds that requests under way get when the service is told to end
-_GRACE: Final = 3
+_GRACE: Final = 2
+#: seconds of silence after which a connection is closed: longer than proxies keep one that they use again
+_SILENCE: Final = 75
 
 
 def serve(
     *,
     db: Db = None,
     host: Annotated[str | None, typer.Option("--host", metavar="ADDRESS", help="Where it listens.")] = None,
-    port: Annotated[int | None, typer.Option("--port", metavar="N", help="On which port; 0 for a free one.")] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", metavar="N", min=0, max=65_535, help="On which port; 0 for a free one.")
+    ] = None,
     no_auth: Annotated[
         bool, typer.Option("--no-auth", help="Everybody is --user: for your own machine alone.")
     ] = False,
@@ -87,10 +92,12 @@ def listening(host: str, port: int) -> socket.socket:
     """
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        opened = socket.socket(family, socket.SOCK_STREAM)
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind(address)
-        opened.listen(2048)
+        with ExitStack() as stack:
+            opened = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            opened.bind(address)
+            opened.listen(2048)
+            stack.pop_all()
     except OSError as error:
         raise OSError(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
     return opened
@@ -114,6 +121,7 @@ async def run_app(app: ASGIApp, opened: socket.socket, *, ending: Callable[[], C
         proxy_headers=False,
         lifespan="off",
         timeout_graceful_shutdown=_GRACE,
+        timeout_keep_alive=_SILENCE,
     )
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     server = _Server(config)
@@ -150,7 +158,7 @@ async def _serve(settings: Settings, opened: socket.socket, user: str | None, wo
             note(f"Anaphora listens on http://{shown}:{port} - Ctrl-C ends.")
             # work in hand is let go of while requests under way are answered: both have the same seconds
             # that closes what listens to the memory, too: a stream that goes on would be waited for
-            await run_app(app, opened, ending=memory.close)
+            await run_app(app, opened, ending=partial(memory.close, _GRACE))
 
 
 async def gate_of(memory: Memory, user: str | None) -> Gate:
