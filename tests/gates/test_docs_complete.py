@@ -26,7 +26,18 @@ import anaphora.testing.faults
 from anaphora.agents import Agent, AgentAnswer
 from anaphora.cli import app
 from anaphora.domain.plans import TAIL_TURNS
-from anaphora.memory import FactsView, JobsView, KnowledgeView, Memory, NotepadView, Session, SubjectsView, TopicsView
+from anaphora.memory import (
+    AuditView,
+    FactsView,
+    JobsView,
+    KeysView,
+    KnowledgeView,
+    Memory,
+    NotepadView,
+    Session,
+    SubjectsView,
+    TopicsView,
+)
 from anaphora.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -49,6 +60,8 @@ SHOWN_CLASSES = [
     Agent,
     AgentAnswer,
     KnowledgeView,
+    KeysView,
+    AuditView,
     *(value for name in anaphora.__all__ if inspect.isclass(value := getattr(anaphora, name))),
 ]
 
@@ -199,7 +212,9 @@ def test_every_member_of_a_public_class_is_in_the_reference(cls: type) -> None:
 
 
 @pytest.mark.parametrize(
-    "cls", [Memory, Session, JobsView, FactsView, SubjectsView, TopicsView, KnowledgeView], ids=lambda cls: cls.__name__
+    "cls",
+    [Memory, Session, JobsView, FactsView, SubjectsView, TopicsView, KnowledgeView, KeysView, AuditView],
+    ids=lambda cls: cls.__name__,
 )
 def test_every_method_has_its_section_with_all_its_arguments(cls: type) -> None:
     told = sections(REFERENCE / "api.md")

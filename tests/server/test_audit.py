@@ -40,6 +40,9 @@ async def test_a_change_is_noted_with_who_what_and_how_it_was_answered(tmp_path:
         assert await service.memory.audit.list(user="ann") == [anns]
         assert await service.memory.audit.list(before=2) == [anns]
         assert await service.memory.audit.list(tenant="other") == []
+        await service.ann.delete("/v1/sessions/secret%20plan/messages/0")
+        (deleted, *_) = await service.memory.audit.list()
+        assert (deleted.action, deleted.about["seq"]) == ("delete_message", "0")
 
 
 class Wanted(BaseModel):
@@ -102,11 +105,12 @@ async def test_nobody_is_told_that_a_change_was_made_that_could_not_be_noted(tmp
 async def test_who_is_turned_away_writes_nothing(tmp_path: Path) -> None:
     """Otherwise the limit on requests would be none on writing."""
     async with served(tmp_path) as service:
-        service.app.state.rates = Rates(requests=2)
+        service.app.state.rates = Rates(requests=2, failures=60)
         statuses = [(await service.ann.post("/v1/sessions/s/end")).status_code for _ in range(4)]
         assert statuses == [200, 200, 429, 429]
         assert (await service.nobody.post("/v1/sessions/s/end")).status_code == 401
-        assert len(await service.memory.audit.list()) == 2
+        assert (await service.operator.post("/v1/keys", content=b"{")).status_code == 422
+        assert [entry.status for entry in await service.memory.audit.list()] == [422, 200, 200]
 
 
 def guarded(part: Dependant) -> bool:
@@ -117,7 +121,8 @@ def guarded(part: Dependant) -> bool:
 def filled(path: str, part: Dependant) -> str:
     """The path with something for each parameter that may stand there."""
     for field in part.path_params:
-        value = {UUID: str(UUID(int=7)), int: "7"}.get(field.field_info.annotation, "x")
+        kind: object = field.field_info.annotation
+        value = str(UUID(int=7)) if kind is UUID else "7" if kind is int else "x"
         path = path.replace(f"{{{field.alias}}}", value)
     for each in part.dependencies:
         path = filled(path, each)

@@ -86,7 +86,8 @@ async def test_a_key_that_is_replaced_lets_in_for_a_while_beside_the_new_one(tmp
     async with opened(tmp_path, clock=clock) as memory:
         old = await memory.keys.create(user="ann", scopes=["read"], name="phone")
         new = await memory.keys.rotate(old.made.id, overlap_hours=1)
-        assert (new.made.user, new.made.permissions, new.made.name) == ("ann", {Permission.READ}, "phone")
+        assert (new.made.user, new.made.name) == ("ann", "phone")
+        assert new.made.permissions == {Permission.READ}
         clock.jump(3599)
         assert await memory.keys.verify(old.key) is not None
         clock.jump(1)

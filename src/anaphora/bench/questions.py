@@ -6,7 +6,18 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from anaphora.bench import append, cold_start, context, importing, large, postgres, rebuild, search, several_processes
+from anaphora.bench import (
+    append,
+    cold_start,
+    context,
+    importing,
+    large,
+    postgres,
+    rebuild,
+    search,
+    serve,
+    several_processes,
+)
 from anaphora.bench.peers import question as peers
 from anaphora.bench.question import Question
 from anaphora.errors import UnknownName
@@ -22,6 +33,7 @@ QUESTIONS: Mapping[str, Question[Any]] = MappingProxyType(
             importing,
             rebuild,
             cold_start,
+            serve,
             postgres,
             peers,
             large,

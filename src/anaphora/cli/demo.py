@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import tempfile
 import time
 from collections.abc import Iterator
@@ -51,6 +52,9 @@ def demo(
         int | None, typer.Option("--turns", metavar="N", help="Only the first turns.", show_default="all")
     ] = None,
     live: Annotated[bool, typer.Option("--live/--fast", help="At a pace for reading, or as fast as it goes.")] = False,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Afterwards show it on the review page, on this machine alone.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Take a long conversation through the memory, turn by turn, and show what it costs with and without.
@@ -70,13 +74,17 @@ def demo(
             _introduce(console, script, summariser)
         view = None if as_json else (LiveView if console.is_terminal else LineView)(console, script)
         outcome = anyio.run(_run, settings, script, view, PACE if live else 0.0, svg, db)
-    _write(outcome)
-    if as_json:
-        emit(to_json(outcome), as_given=True)
-    else:
-        console.print(closing(outcome, min(console.width, WIDEST)))
-    if not outcome.ok:
-        raise typer.Exit(1)
+        _write(outcome)
+        if as_json:
+            emit(to_json(outcome), as_given=True)
+        else:
+            console.print(closing(outcome, min(console.width, WIDEST)))
+        if not outcome.ok:
+            raise typer.Exit(1)
+        if serve:
+            # imported here: the demo itself needs nothing of a server
+            serving = importlib.import_module("anaphora.cli.serving")
+            serving.serve_to(settings, script.user)
 
 
 @contextmanager

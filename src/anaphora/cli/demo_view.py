@@ -205,6 +205,8 @@ def closing(outcome: Outcome, width: int) -> RenderableType:
     if outcome.db:
         parts.append(Text.assemble(("database   ", "dim"), outcome.db, overflow="fold"))
     parts.append(Text.assemble(("next       ", "dim"), ("anaphora chat YOU", "bold")))
+    shown = ("anaphora demo --serve", "bold")
+    parts.append(Text.assemble(("           ", "dim"), shown, ("  what is remembered, on a page", "dim")))
     return Group(*parts)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import closing, contextmanager
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import anyio
 import typer
@@ -68,6 +68,16 @@ def serve(
         anyio.run(_serve, settings, opened, user, not no_worker)
 
 
+def serve_to(settings: Settings, user: str) -> None:
+    """Serve one person on this machine alone, on the configured port, or another if that is taken."""
+    try:
+        opened = listening("127.0.0.1", settings.server.port)
+    except OSError:
+        opened = listening("127.0.0.1", 0)
+    with closing(opened):
+        anyio.run(_serve, settings, opened, user, True)  # noqa: FBT003 - by its place
+
+
 def listening(host: str, port: int) -> socket.socket:
     """A socket that listens there.
 
@@ -86,7 +96,7 @@ def listening(host: str, port: int) -> socket.socket:
     return opened
 
 
-async def run_app(app: ASGIApp, opened: socket.socket, *, ending: Callable[[], Awaitable[object]]) -> None:
+async def run_app(app: ASGIApp, opened: socket.socket, *, ending: Callable[[], Coroutine[Any, Any, object]]) -> None:
     """Answer requests until a signal comes; those under way then get a few seconds.
 
     Args:

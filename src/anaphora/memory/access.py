@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
@@ -79,6 +81,10 @@ class KeysView:
     async def again(self, key_id: UUID | str, *, tenant: str | None = None) -> Principal | None:
         """Who came with the key of this id before; None: it lets nobody in any more."""
         return await self._keys.again(tenant_of(self._services, tenant), _id(key_id))
+
+    def signing(self, purpose: str) -> bytes:
+        """A key of 32 bytes to sign with, one for each purpose; every process that opens the memory has the same."""
+        return hmac.new(self._services.audit.secret, b"signing\0" + purpose.encode(), hashlib.sha256).digest()
 
 
 class AuditView:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from datetime import datetime
 from os import PathLike
 from typing import Any, Self
 from uuid import UUID
@@ -26,6 +25,7 @@ from anaphora.memory.jobs import JobsView
 from anaphora.memory.knowledge import KnowledgeView
 from anaphora.memory.listening import Listening
 from anaphora.memory.notepad import NotepadView
+from anaphora.memory.resting import Resting
 from anaphora.memory.retention import RetentionView
 from anaphora.memory.scope import tenant_of
 from anaphora.memory.session import Session
@@ -33,6 +33,7 @@ from anaphora.memory.topics import TopicsView
 from anaphora.ports.exchange import Scope
 from anaphora.ports.models import ChatModel, Embedder
 from anaphora.ports.rows import SessionRow
+from anaphora.services.chat import Talker
 from anaphora.services.importing.run import ImportReport
 from anaphora.services.importing.sources import source_of
 from anaphora.settings import Settings, load
@@ -41,7 +42,7 @@ from anaphora.settings import Settings, load
 GRACE = 4.0
 
 
-class Memory(Listening):
+class Memory(Listening, Resting):
     """Everything that one database remembers. Open it with `Memory.open`."""
 
     def __init__(self, services: Services) -> None:
@@ -355,22 +356,15 @@ class Memory(Listening):
         """The account of erasures, newest first: who asked, when, and how much went; of what, only a keyed hash."""
         return await self._services.erase.list(tenant_of(self._services, tenant), limit=limit)
 
-    async def pause(self, *, user: str, tenant: str | None = None) -> datetime:
-        """Let the memory of a user rest; since when it does. Twice is harmless.
+    def talker(self, agent: str | None = None) -> Talker | None:
+        """The chat model that answers for an agent, and how it is asked; None: none is configured.
 
-        What is said meanwhile stays in its own conversation, and is never learned from: no fact, no page of a notepad.
-        Prompts hold nothing of other conversations, no facts and no notepad.
+        Args:
+            agent: None = the configured default.
+
         """
-        return await self._services.pausing.pause(tenant_of(self._services, tenant), user)
-
-    async def resume(self, *, user: str, tenant: str | None = None) -> bool:
-        """Let it go on; False if it did not rest."""
-        return await self._services.pausing.resume(tenant_of(self._services, tenant), user)
-
-    async def paused(self, *, user: str, tenant: str | None = None) -> datetime | None:
-        """Since when the memory of a user rests; None: it does not."""
-        lasting = await self._services.pausing.lasting(tenant_of(self._services, tenant), user)
-        return None if lasting is None else lasting.started_at
+        chat = self._services.chat
+        return chat.talker_by_agent.get(self._services.settings.agent if agent is None else agent, chat.talker)
 
     async def stats(self, *, user: str | None = None, tenant: str | None = None) -> Mapping[str, Any]:
         """How many summaries were made, by which method, and how long they took."""

@@ -16,6 +16,8 @@ from anaphora.server.guards import Guards, Limits
 from anaphora.server.listening import Listeners
 from anaphora.server.metrics import Metrics
 from anaphora.server.observing import Observing
+from anaphora.server.page import LARGE as LARGE_FORMS
+from anaphora.server.page import install as install_page
 from anaphora.server.paths import UndecodedPaths
 from anaphora.server.rates import Rates
 from anaphora.server.routes import LARGE, health, others, v1
@@ -55,12 +57,13 @@ def create_app(memory: Memory, gate: Gate, *, spans: TracerProvider | None = Non
     app.include_router(v1())
     app.include_router(others())
     app.include_router(health.router)
+    install_page(app, memory)
     app.add_middleware(Auditing)
     app.add_middleware(Tracing, document=app.openapi, provider=spans)
     app.add_middleware(UndecodedPaths)
     limits = Limits(
         hosts=settings.hosts, body=settings.body_bytes, large_body=settings.upload_bytes, at_once=settings.at_once
     )
-    app.add_middleware(Guards, limits=limits, large=LARGE)
+    app.add_middleware(Guards, limits=limits, large=LARGE | LARGE_FORMS)
     app.add_middleware(Observing, metrics=app.state.metrics)
     return app

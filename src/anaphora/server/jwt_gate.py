@@ -90,12 +90,16 @@ class JwtGate:
         if not isinstance(user, str) or not isinstance(tenant, str):
             return None
         given = claims.get(self._oidc.scope_claim, "")
-        named = given.split() if isinstance(given, str) else [name for name in given if isinstance(name, str)]
+        listed = given.split() if isinstance(given, str) else given if isinstance(given, list) else ()
+        named = [name for name in listed if isinstance(name, str)]
         ours = [name for name in named if name == "all" or name in OF_PERSONS]
         return Principal(tenant=tenant, user=user, permissions=permissions_of(ours or self._oidc.scopes), by="jwt")
 
     async def _key(self, kid: str) -> jwt.PyJWK | None:
         """The key of that id; an unknown one is looked for at the issuer, but not each time."""
+        known = self._keys.by_id.get(kid)
+        if known is not None and self._now() - self._keys.fetched < _FRESH:
+            return known
         async with self._fetching:
             age = self._now() - self._keys.fetched
             if age >= _FRESH or (kid not in self._keys.by_id and age >= _AGAIN):
@@ -107,8 +111,8 @@ class JwtGate:
             async with httpx2.AsyncClient(follow_redirects=False, timeout=_TIMEOUT) as client:
                 answer = await client.get(self._url)
                 answer.raise_for_status()
-                found = jwt.PyJWKSet.from_dict(answer.json()).keys
-        except (httpx2.HTTPError, jwt.PyJWTError, ValueError):
+                found = jwt.PyJWKSet(answer.json()["keys"]).keys
+        except (httpx2.HTTPError, jwt.PyJWTError, ValueError, TypeError, LookupError, AttributeError):
             # what was fetched before goes on; who comes next tries again after a while
             return _Keys(by_id=self._keys.by_id, fetched=self._now() - _FRESH + _AGAIN)
         return _Keys(by_id={key.key_id: key for key in found if key.key_id}, fetched=self._now())

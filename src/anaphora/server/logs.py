@@ -44,6 +44,7 @@ def service_logs(form: Format) -> Iterator[None]:
 
 
 def _formatter(form: Format) -> logging.Formatter:
+    last: list[structlog.typing.Processor]
     if form == "json":
         last = [structlog.processors.EventRenamer("event"), structlog.processors.JSONRenderer()]
     else:

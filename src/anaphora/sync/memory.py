@@ -104,6 +104,7 @@ class KeysView(Facade[AsyncKeysView]):
     any = blocking(AsyncKeysView.any)
     verify = blocking(AsyncKeysView.verify)
     again = blocking(AsyncKeysView.again)
+    signing = plain(AsyncKeysView.signing)
 
 
 class AuditView(Facade[AsyncAuditView]):
@@ -182,6 +183,7 @@ class Memory(Facade[AsyncMemory]):
     pause = blocking(AsyncMemory.pause)
     resume = blocking(AsyncMemory.resume)
     paused = blocking(AsyncMemory.paused)
+    talker = plain(AsyncMemory.talker)
     changes = streaming(Change, AsyncMemory.changes)
     mark = blocking(AsyncMemory.mark)
     stats = blocking(AsyncMemory.stats)

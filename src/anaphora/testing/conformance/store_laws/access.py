@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,16 @@ def entry(number: int, *, who: str | None = "a mark") -> AuditEntry:
     )
 
 
+def kept(key: ApiKey, unit: Unit) -> None:
+    """The key is there."""
+    unit.api_keys.insert(key, "a hash")
+
+
+def noted(change: AuditEntry, unit: Unit) -> None:
+    """The change is accounted for."""
+    unit.audit.insert(TENANT, change)
+
+
 class AccessLaws(StoreLaws):
     """What holds of keys and of the account of changes."""
 
@@ -47,7 +58,7 @@ class AccessLaws(StoreLaws):
         async with self.opened(tmp_path) as store:
             made = [api_key(user) for user in ("alice", "al", None, "alice")]
             for each in made:
-                await store.write(TENANT, lambda unit, each=each: unit.api_keys.insert(each, "a hash"))
+                await store.write(TENANT, partial(kept, each))
             newest = sorted(made, key=lambda each: each.id, reverse=True)
             assert list(await store.read(TENANT, lambda unit: unit.api_keys.list(TENANT, limit=9))) == newest
             assert list(await store.read(TENANT, lambda unit: unit.api_keys.list(TENANT, limit=2))) == newest[:2]
@@ -66,15 +77,15 @@ class AccessLaws(StoreLaws):
             again = await store.write(TENANT, lambda unit: unit.api_keys.revoke(TENANT, made.id, now=after(2)))
             await store.write(TENANT, lambda unit: unit.api_keys.used(TENANT, made.id, now=after(3)))
             assert (first, again) == (True, False)
-            kept = replace(made, expires_at=after(20), revoked_at=after(1), last_used_at=after(3))
-            assert await store.read(TENANT, lambda unit: unit.api_keys.get(TENANT, made.id)) == (kept, "a hash")
+            ended = replace(made, expires_at=after(20), revoked_at=after(1), last_used_at=after(3))
+            assert await store.read(TENANT, lambda unit: unit.api_keys.get(TENANT, made.id)) == (ended, "a hash")
 
     async def test_entries_of_the_account_come_back_as_they_were_written(self, tmp_path: Path) -> None:
         """Newest first, or as a chain from a number on; of one who asked; of one tenant."""
         async with self.opened(tmp_path) as store:
             written = [entry(1), entry(2, who=None), entry(3)]
             for each in written:
-                await store.write(TENANT, lambda unit, each=each: unit.audit.insert(TENANT, each))
+                await store.write(TENANT, partial(noted, each))
             assert await store.write(TENANT, lambda unit: unit.audit.last(TENANT)) == written[2]
             assert await store.write("t2", lambda unit: unit.audit.last("t2")) is None
             assert list(await store.read(TENANT, lambda unit: unit.audit.list(TENANT, limit=2))) == written[:0:-1]
@@ -119,7 +130,7 @@ class AccessLaws(StoreLaws):
         async with self.opened(tmp_path) as store:
             hers, als, operators = api_key(), api_key("al"), api_key(None)
             for each in (hers, als, operators):
-                await store.write(TENANT, lambda unit, each=each: unit.api_keys.insert(each, "a hash"))
+                await store.write(TENANT, partial(kept, each))
             namesake = api_key(tenant="t2")
             await store.write("t2", lambda unit: unit.api_keys.insert(namesake, "a hash"))
             await store.write(TENANT, lambda unit: unit.audit.insert(TENANT, entry(1)))

@@ -1,0 +1,62 @@
+"""The page in the app: its routes, its files, and errors as pages for those who look with a browser."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from importlib.resources import files
+from typing import Final
+
+from fastapi import FastAPI, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+
+from anaphora.memory import Memory
+from anaphora.server.page import (
+    account,
+    contexts,
+    documents,
+    entering,
+    facts,
+    notepad,
+    operators,
+    people,
+    searching,
+    sessions,
+    talking,
+)
+from anaphora.server.page.sealing import Seal
+from anaphora.server.page.visits import error_page
+from anaphora.server.problems import problem
+
+#: forms that take files
+LARGE: Final = frozenset({"/documents"})
+#: paths that programs ask
+_OF_PROGRAMS: Final = ("/v1/", "/api/", "/health", "/ready", "/metrics")
+
+
+def install(app: FastAPI, memory: Memory) -> None:
+    """Put the page into an app that has `state.memory`, `state.gate` and `state.rates`."""
+    app.state.seal = Seal(key=memory.keys.signing("page"))
+    for part in (
+        facts,
+        sessions,
+        talking,
+        contexts,
+        searching,
+        notepad,
+        documents,
+        people,
+        account,
+        operators,
+        entering,
+    ):
+        app.include_router(part.router)
+    app.mount("/static", StaticFiles(directory=str(files("anaphora.server.page") / "static")), name="static")
+
+    @app.exception_handler(HTTPException)
+    async def _(request: Request, error: HTTPException) -> Response:
+        if request.url.path.startswith(_OF_PROGRAMS) or "text/html" not in request.headers.get("accept", ""):
+            return problem(HTTPStatus(error.status_code), str(error.detail), headers=error.headers)
+        told = "There is no such page." if error.status_code == HTTPStatus.NOT_FOUND else str(error.detail)
+        return error_page(request, error.status_code, told, error.headers)
