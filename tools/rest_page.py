@@ -5,11 +5,15 @@ Run it after a change of a route: `python tools/rest_page.py`. A test compares t
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "reference" / "rest.md"
 MARK: Final = "<!-- what follows is written by tools/rest_page.py -->\n"
@@ -89,16 +93,22 @@ def _shape(schema: Mapping[str, Any]) -> str:
 
 def document() -> Mapping[str, Any]:
     """The OpenAPI document of the service."""
-    from anaphora.server import create_app  # noqa: PLC0415 - the extra `server`
-    from anaphora.settings import Settings  # noqa: PLC0415
+    return service().openapi()
 
-    class Nothing:
-        """A memory that no route is asked about."""
 
-        settings = Settings()
+def service() -> FastAPI:
+    """A service over an empty memory that is closed: it can only be looked at."""
+    from anaphora import Memory  # noqa: PLC0415 - the extra `server`
+    from anaphora.domain.principals import OF_PERSONS, Principal  # noqa: PLC0415
+    from anaphora.server import create_app  # noqa: PLC0415
+    from anaphora.server.gate import Open  # noqa: PLC0415
 
-    found: Mapping[str, Any] = create_app(Nothing(), None).openapi()  # type: ignore[arg-type]
-    return found
+    async def made() -> FastAPI:
+        me = Principal(tenant="t", user="me", permissions=OF_PERSONS, by="open")
+        async with Memory.open(":memory:", embedder="none", worker=False) as memory:
+            return create_app(memory, Open(me))
+
+    return asyncio.run(made())
 
 
 def main() -> int:

@@ -5,31 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 from tests.server.answers import answers
-from tests.server.harness import Known
-
-from anaphora.server import create_app
-from anaphora.settings import Settings
-
-
-class _Nothing:
-    """A memory that no route is asked about."""
-
-    settings = Settings()
-
-
-def app() -> FastAPI:
-    return create_app(_Nothing(), Known({}))  # type: ignore[arg-type]
-
+from tools.rest_page import service
 
 ANSWERS = {
     str(route.name): route.response_model
-    for route in iter_route_contexts(app().routes)
+    for route in iter_route_contexts(service().routes)
     if getattr(route, "response_model", None) is not None
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from datetime import datetime
 from os import PathLike
 from typing import Any, Self
 from uuid import UUID
@@ -26,6 +25,7 @@ from anaphora.memory.jobs import JobsView
 from anaphora.memory.knowledge import KnowledgeView
 from anaphora.memory.listening import Listening
 from anaphora.memory.notepad import NotepadView
+from anaphora.memory.resting import Resting
 from anaphora.memory.retention import RetentionView
 from anaphora.memory.scope import tenant_of
 from anaphora.memory.session import Session
@@ -42,7 +42,7 @@ from anaphora.settings import Settings, load
 GRACE = 4.0
 
 
-class Memory(Listening):
+class Memory(Listening, Resting):
     """Everything that one database remembers. Open it with `Memory.open`."""
 
     def __init__(self, services: Services) -> None:
@@ -355,23 +355,6 @@ class Memory(Listening):
     async def erasures(self, *, limit: int = 50, tenant: str | None = None) -> Sequence[Erasure]:
         """The account of erasures, newest first: who asked, when, and how much went; of what, only a keyed hash."""
         return await self._services.erase.list(tenant_of(self._services, tenant), limit=limit)
-
-    async def pause(self, *, user: str, tenant: str | None = None) -> datetime:
-        """Let the memory of a user rest; since when it does. Twice is harmless.
-
-        What is said meanwhile stays in its own conversation, and is never learned from: no fact, no page of a notepad.
-        Prompts hold nothing of other conversations, no facts and no notepad.
-        """
-        return await self._services.pausing.pause(tenant_of(self._services, tenant), user)
-
-    async def resume(self, *, user: str, tenant: str | None = None) -> bool:
-        """Let it go on; False if it did not rest."""
-        return await self._services.pausing.resume(tenant_of(self._services, tenant), user)
-
-    async def paused(self, *, user: str, tenant: str | None = None) -> datetime | None:
-        """Since when the memory of a user rests; None: it does not."""
-        lasting = await self._services.pausing.lasting(tenant_of(self._services, tenant), user)
-        return None if lasting is None else lasting.started_at
 
     def talker(self, agent: str | None = None) -> Talker | None:
         """The chat model that answers for an agent, and how it is asked; None: none is configured.
