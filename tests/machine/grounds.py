@@ -30,7 +30,7 @@ def ground() -> Iterator[tuple[str, Sql]]:
                 yield str(path), sql
     else:
         db, sql, tables = _server()
-        sql.change("truncate sessions, facts, subjects, fact_tombstones cascade")
+        sql.change("truncate sessions, facts, subjects, fact_tombstones, changes cascade")
         for table in tables:
             sql.change(f"insert into {table} select * from fresh.{table}")  # noqa: S608 - our own names
         yield db, sql

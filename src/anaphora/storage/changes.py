@@ -13,7 +13,9 @@ from anaphora.domain.changes import ChangeKind, Stamp
 from anaphora.storage.change_tables import changes
 from anaphora.storage.effects import Effects
 from anaphora.storage.erasure_tables import erasures
+from anaphora.storage.fact_tables import facts
 from anaphora.storage.tables import sessions
+from anaphora.storage.topic_tables import notepad_pages
 
 #: with every erasure of the tenant, numbers begin this much higher: none is ever given again
 _ERA: Final = 1 << 32
@@ -47,6 +49,15 @@ _STAMPS = (
     .outerjoin(sessions, (sessions.c.tenant_id == changes.c.tenant_id) & (sessions.c.id == changes.c.session_uid))
     .where(changes.c.tenant_id == sa.bindparam("tenant"), changes.c.user_id.in_(sa.bindparam("users", expanding=True)))
 )
+#: whether there is anything of a user whose change could be told
+_HOLDS = sa.select(
+    sa.or_(
+        *(
+            sa.exists().where(table.c.tenant_id == sa.bindparam("tenant"), table.c.user_id == sa.bindparam("user"))
+            for table in (sessions, facts, notepad_pages)
+        )
+    )
+)
 
 
 class SqlChanges:
@@ -69,9 +80,18 @@ class SqlChanges:
 
         Always in one order, so that two that stamp the same never wait for each other.
         """
+        touched = self._effects.touched
+        # an erasure that left nothing leaves no name either
+        gone = [of for *of, kind in sorted(touched) if kind is ChangeKind.ERASED and not self._holds(*of)]
+        for tenant, user in gone:
+            self._run(sa.delete(changes).where(changes.c.tenant_id == tenant, changes.c.user_id == user))
         rows = [
             {"tenant_id": tenant, "user_id": user, "kind": kind.value, "session_uid": session}
-            for (tenant, user, kind), session in sorted(self._effects.touched.items())
+            for (tenant, user, kind), session in sorted(touched.items())
+            if [tenant, user] not in gone
         ]
         if rows:
             self._run(_STAMP[self._dialect], rows)
+
+    def _holds(self, tenant: str, user: str) -> bool:
+        return bool(self._run(_HOLDS, {"tenant": tenant, "user": user}).scalar_one())
