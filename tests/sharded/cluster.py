@@ -22,6 +22,7 @@ import asyncpg
 from tests.databases.postgres import opened
 
 from anaphora.storage.columns import metadata
+from anaphora.storage.postgres.document_search import document_words
 from anaphora.storage.postgres.embedded import embedded
 from anaphora.storage.postgres.embedded.server import Server
 from anaphora.storage.postgres.engine import ROLE
@@ -34,8 +35,11 @@ if TYPE_CHECKING:
 NODES = 2
 _TEMPLATE = "template_of_shards"
 #: what every tenant has rows in
-TABLES = tuple(table.name for table in (*metadata.sorted_tables, message_words) if table is not store_meta)
+TABLES = tuple(
+    table.name for table in (*metadata.sorted_tables, message_words, document_words) if table is not store_meta
+)
 
+_VIEWS = "SELECT viewname, definition FROM pg_views WHERE schemaname = 'public'"
 _POLICIES = (
     "SELECT policyname, cmd, qual, with_check FROM pg_policies WHERE schemaname = 'public' AND tablename = $1"
     " ORDER BY policyname"
@@ -69,15 +73,17 @@ class Cluster:
                 pass
         async with connected(self.coordinator, _TEMPLATE) as connection:
             await _name_nodes(connection, self.nodes)
-            words = await connection.fetchval("SELECT pg_get_viewdef('found_words'::regclass)")
+            views = await connection.fetch(_VIEWS)
             for statement in [each for table in TABLES for each in await _distributed(connection, table)]:
                 await connection.execute(statement)
-            await connection.execute(f"CREATE VIEW found_words AS {words}")  # of the new table
+            for name, query in views:  # of the new tables
+                await connection.execute(f"CREATE VIEW {name} AS {query}")
         async with opened(self.coordinator.dsn(_TEMPLATE)):  # gives the rights on the new tables
             pass
         async with connected(self.coordinator, _TEMPLATE) as connection:
             # for another role than the one that connects a node would open another snapshot
-            await connection.execute(f"ALTER VIEW found_words OWNER TO {ROLE}")
+            for name, _ in views:
+                await connection.execute(f"ALTER VIEW {name} OWNER TO {ROLE}")
             await connection.execute("DELETE FROM store_meta")  # each copy has a secret of its own
         self._made.add(_TEMPLATE)
 

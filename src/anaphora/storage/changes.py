@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from anaphora.domain.changes import ChangeKind, Stamp
 from anaphora.storage.change_tables import changes
@@ -16,33 +15,31 @@ from anaphora.storage.erasure_tables import erasures
 from anaphora.storage.fact_tables import facts
 from anaphora.storage.tables import sessions
 from anaphora.storage.topic_tables import notepad_pages
+from anaphora.storage.upsert import insert_if_absent
 
 #: with every erasure of the tenant, numbers begin this much higher: none is ever given again
 _ERA: Final = 1 << 32
 _FIRST = (
     sa.select(sa.func.coalesce(sa.func.max(erasures.c.number), 0) * sa.literal(_ERA, sa.BigInteger) + 1)
-    .where(erasures.c.tenant_id == sa.bindparam("tenant_id"))
+    .where(erasures.c.tenant_id == sa.bindparam("b_tenant"))
     .scalar_subquery()
 )
 _VALUES = {
-    "tenant_id": sa.bindparam("tenant_id"),
-    "user_id": sa.bindparam("user_id"),
-    "kind": sa.bindparam("kind"),
+    "tenant_id": sa.bindparam("b_tenant"),
+    "user_id": sa.bindparam("b_user"),
+    "kind": sa.bindparam("b_kind"),
     "number": _FIRST,
-    "session_uid": sa.bindparam("session_uid", type_=sa.Uuid),
+    "session_uid": sa.bindparam("b_session", type_=sa.Uuid),
 }
-_KEY = (changes.c.tenant_id, changes.c.user_id, changes.c.kind)
-
-
-def _upsert(insert: sqlite.Insert | postgresql.Insert) -> sa.Insert:
-    new = insert.values(_VALUES)
-    return new.on_conflict_do_update(
-        index_elements=_KEY, set_={"number": changes.c.number + 1, "session_uid": insert.excluded.session_uid}
+_BEGIN = MappingProxyType({dialect: new.values(_VALUES) for dialect, new in insert_if_absent(changes).items()})
+_GO_ON = (
+    sa.update(changes)
+    .where(
+        changes.c.tenant_id == sa.bindparam("b_tenant"),
+        changes.c.user_id == sa.bindparam("b_user"),
+        changes.c.kind == sa.bindparam("b_kind"),
     )
-
-
-_STAMP = MappingProxyType(
-    {"sqlite": _upsert(sqlite.insert(changes)), "postgresql": _upsert(postgresql.insert(changes))}
+    .values(number=changes.c.number + 1, session_uid=sa.bindparam("b_session", type_=sa.Uuid))
 )
 _STAMPS = (
     sa.select(changes.c.user_id, changes.c.kind, changes.c.number, sessions.c.agent_id, sessions.c.session_id)
@@ -85,13 +82,15 @@ class SqlChanges:
         gone = [of for *of, kind in sorted(touched) if kind is ChangeKind.ERASED and not self._holds(*of)]
         for tenant, user in gone:
             self._run(sa.delete(changes).where(changes.c.tenant_id == tenant, changes.c.user_id == user))
-        rows = [
-            {"tenant_id": tenant, "user_id": user, "kind": kind.value, "session_uid": session}
-            for (tenant, user, kind), session in sorted(touched.items())
-            if [tenant, user] not in gone
-        ]
-        if rows:
-            self._run(_STAMP[self._dialect], rows)
+        for (tenant, user, kind), session in sorted(touched.items()):
+            if [tenant, user] not in gone:
+                self._stamp({"b_tenant": tenant, "b_user": user, "b_kind": kind.value, "b_session": session})
+
+    def _stamp(self, row: Mapping[str, Any]) -> None:
+        # no `ON CONFLICT DO UPDATE`: foreign partitions know none; an update alone is what nearly always does
+        for statement in (_GO_ON, _BEGIN[self._dialect], _GO_ON):
+            if self._run(statement, row).rowcount:
+                return
 
     def _holds(self, tenant: str, user: str) -> bool:
         return bool(self._run(_HOLDS, {"tenant": tenant, "user": user}).scalar_one())

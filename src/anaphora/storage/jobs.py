@@ -18,8 +18,8 @@ from anaphora.storage.effects import Effects
 from anaphora.storage.job_rows import JOB_COLUMNS, fence_parameters, job_from, lease_of, new_job, place_of
 from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.policy import AppendPolicy
-from anaphora.storage.summaries import HEAD_COLUMNS, head_from
-from anaphora.storage.tables import heads, jobs, sessions
+from anaphora.storage.summaries import HEADS_BY_KEY, head_from
+from anaphora.storage.tables import jobs, sessions
 from anaphora.storage.upsert import insert_if_absent
 
 log = logging.getLogger("anaphora.jobs")
@@ -126,10 +126,6 @@ _WITHDRAW = (
     sa.update(jobs).where(*_THIS, _LIVE).values(state=_DONE, reason="its messages changed", **_FREE, updated_at=_NOW)
 )
 _FAIL = _FENCED_UPDATE.values(state=_FAILED, reason=sa.bindparam("why"), **_FREE, updated_at=_NOW)
-_HEADS = by_keys(
-    (heads.c.tenant_id, heads.c.session_uid, heads.c.reader, *HEAD_COLUMNS),
-    (heads.c.tenant_id, heads.c.session_uid, heads.c.reader),
-)
 
 
 class SqlJobs:
@@ -174,7 +170,7 @@ class SqlJobs:
         keys = [(row.key.tenant, row.id, policy.reader_of(row.strategy)) for row in rows]
         if schedule is not None:
             keys = list(dict.fromkeys([*keys, *((row.key.tenant, row.id, schedule.reader) for row in rows)]))
-        found = self._run(_HEADS[self._connection.dialect.name], key_parameters(keys))
+        found = self._run(HEADS_BY_KEY[self._connection.dialect.name], key_parameters(keys))
         at = {(tenant, uid, reader): head_from(head) for tenant, uid, reader, *head in found}
         wanted: list[tuple[SessionRow, JobKind, datetime]] = []
         for row in rows:

@@ -17,6 +17,7 @@ from anaphora.domain.structures import structure_of
 from anaphora.domain.summaries import Method, Point, Summary, SummaryStatus
 from anaphora.ports.rows import Head, SessionRow
 from anaphora.storage.effects import Effects
+from anaphora.storage.keyed import by_keys
 from anaphora.storage.moves import Moves
 from anaphora.storage.tables import heads, messages, points, sessions, summaries
 from anaphora.storage.types import AnyRow
@@ -78,14 +79,29 @@ _THIS_HEAD = (
     heads.c.session_uid == sa.bindparam("b_uid"),
     heads.c.reader == sa.bindparam("b_reader"),
 )
-#: how large the version is that a head serves
-SERVED_TOKENS = (
-    sa.select(summaries.c.tokens)
-    .where(summaries.c.tenant_id == heads.c.tenant_id, summaries.c.id == heads.c.summary_id)
-    .scalar_subquery()
-)
-HEAD_COLUMNS = (heads.c.position, heads.c.summary_id, heads.c.aim, heads.c.tokens, heads.c.seen, SERVED_TOKENS)
-_HEAD = sa.select(*HEAD_COLUMNS).where(*_THIS_HEAD)
+
+
+def head_columns(tenant: sa.ColumnElement[str]) -> Sequence[sa.ColumnElement[Any]]:
+    """What `head_from` reads of `heads`, and how large the version is that a head serves.
+
+    Args:
+        tenant: whose heads they are; as a parameter it lets a sharded server ask one shard alone.
+
+    """
+    served = (
+        sa.select(summaries.c.tokens)
+        .where(summaries.c.tenant_id == tenant, summaries.c.id == heads.c.summary_id)
+        .scalar_subquery()
+    )
+    return (heads.c.position, heads.c.summary_id, heads.c.aim, heads.c.tokens, heads.c.seen, served)
+
+
+_HEAD = sa.select(*head_columns(sa.bindparam("b_tenant"))).where(*_THIS_HEAD)
+_HEAD_KEY = (heads.c.tenant_id, heads.c.session_uid, heads.c.reader)
+HEADS_BY_KEY = {
+    dialect: by_keys((*_HEAD_KEY, *head_columns(tenant)), _HEAD_KEY)[dialect]
+    for dialect, tenant in (("sqlite", heads.c.tenant_id), ("postgresql", sa.bindparam("keys_tenant")))
+}
 #: of the messages from `start` on and before `stop`; those that were deleted have none
 _TOKENS_BETWEEN = sa.select(sa.func.coalesce(sa.func.sum(messages.c.tokens), 0)).where(
     messages.c.tenant_id == sa.bindparam("tenant"),
@@ -372,7 +388,7 @@ def _summary(row: AnyRow, its_points: tuple[Point, ...]) -> Summary:
 
 
 def head_from(row: Sequence[Any]) -> Head:
-    """The head in a row of `HEAD_COLUMNS`."""
+    """The head in a row of `head_columns`."""
     position, summary_id, aim, tokens, seen, of_version = row
     return Head(
         position=position, summary_id=summary_id, aim=aim, tokens=tokens, seen=seen, summary_tokens=of_version or 0
