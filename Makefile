@@ -13,6 +13,9 @@ INSTALLED := $(VENV)/.installed
 MODELS_INSTALLED := $(VENV)/.models-installed
 BROWSER_INSTALLED := $(VENV)/.browser-installed
 
+# Compiled once, not by each of the hundreds of processes that the tests start.
+unexport PYTHONDONTWRITEBYTECODE
+
 # An empty HOME makes Python write to the root folder; without one it asks the user database.
 ifeq ($(strip $(HOME)),)
 unexport HOME

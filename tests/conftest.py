@@ -10,9 +10,15 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.databases.compiled import compile_once
 from tests.databases.postgres import databases_of_a_test
 
+from anaphora.bootstrap.providers import embedder_from
+from anaphora.settings import Settings
+
 pytest_plugins = ["tests.conformance.report"]
+
+compile_once()
 
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile(
@@ -96,6 +102,14 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         patch.setenv("ANAPHORA_TOPICS__BATCH", "1")
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def the_local_embedder_stays_open(clean_environment: None) -> Iterator[None]:  # noqa: ARG001 - it hides who runs this
+    """Loading it takes longer than most tests that use it; memories that are open together share it anyway."""
+    kept = embedder_from(Settings(embedder="local"))
+    yield
+    del kept
 
 
 @pytest.fixture(scope="session")

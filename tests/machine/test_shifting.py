@@ -1,4 +1,4 @@
-"""Topics under the machine: 20 to 80 runs of 30 steps (2,000 in `make test-deep`), on a server fewer."""
+"""Topics under the machine: 30 runs of 30 steps (2,000 in `make test-deep`), on a server fewer."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ WANTED = frozenset(
     | {"a result was refused", "looked back: the same", "looked back: described again since"}
     | {f"{what} while to {kind}" for what in ("edit", "delete", "end", "append") for kind in ("follow", "describe")}
 )
+#: what comes about in any thirty runs; the deep runs want all of it
+WANTED_OF_FEW = frozenset(
+    {"closed by shift", "closed by ended", "described by model", "stale", "in time", "served a thread"}
+)
 WANTED_WITHOUT_MODEL = frozenset({"closed by shift", "described by extractive", "stale", "late"})
 
 
@@ -34,13 +38,11 @@ def missed(machine: type[Shifting]) -> set[str]:
     return {what for what in wanted if not machine.seen[what]}
 
 
-def drive(machine: type[Shifting], seeds: Iterable[int], *, on_a: str = SQLITE, enough: int | None = None) -> set[str]:
-    """Ten runs for each seed; what did not come about. After `enough` seeds no more once all of it has."""
+def drive(machine: type[Shifting], seeds: Iterable[int], *, on_a: str = SQLITE) -> set[str]:
+    """Ten runs for each seed; what did not come about."""
     machine.seen.clear()
     with on(on_a):
-        for done, number in enumerate(seeds):
-            if enough is not None and done >= enough and not missed(machine):
-                break
+        for number in seeds:
             try:
                 run_state_machine_as_test(seed(f"{machine.__name__} {number}")(machine), settings=TEN)
             except Exception as error:
@@ -51,7 +53,7 @@ def drive(machine: type[Shifting], seeds: Iterable[int], *, on_a: str = SQLITE, 
 
 @pytest.mark.timeout(600)
 def test_topics_hold_what_is_said() -> None:
-    assert not drive(Shifting, range(8), enough=2)
+    assert not drive(Shifting, range(3)) & WANTED_OF_FEW
 
 
 @pytest.mark.timeout(600)

@@ -44,6 +44,9 @@ DEEP: Final = 10_000
 _UNAVAILABLE: Final = 503
 
 
+schemathesis.serializer.alias("application/x-ndjson", "text/plain")
+
+
 class _Brief(Listeners):
     """Streams that end at once: the others never would."""
 
@@ -79,7 +82,7 @@ def _sent(case: schemathesis.Case[Any]) -> Mapping[str, Any]:
     kwargs = dict(case.as_transport_kwargs(base_url=HERE))
     taken = {
         name: kwargs[name]
-        for name in ("method", "url", "headers", "params", "json", "data")
+        for name in ("method", "url", "headers", "params", "json", "data", "files")
         if kwargs.get(name) is not None
     }
     made = Request(**taken).prepare()

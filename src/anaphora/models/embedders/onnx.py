@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Lock
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -148,7 +150,25 @@ def _tokenizer(path: Path, profile: EmbedderProfile) -> Tokenizer:
     return tokenizer
 
 
+#: what is open in this process, by file and as it was then: memories beside each other share what weighs 100 MB
+_OPEN: WeakValueDictionary[tuple[str, int, int, int], onnxruntime.InferenceSession] = WeakValueDictionary()
+_OPENING = Lock()
+
+
 def _session(path: Path, threads: int) -> onnxruntime.InferenceSession:
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}: {HOW_TO_PULL}") from error
+    key = (str(path.absolute()), found.st_mtime_ns, found.st_size, threads)
+    with _OPENING:
+        session = _OPEN.get(key)
+        if session is None:
+            session = _OPEN[key] = _new_session(path, threads)
+    return session
+
+
+def _new_session(path: Path, threads: int) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

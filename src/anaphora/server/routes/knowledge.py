@@ -21,6 +21,7 @@ from anaphora.errors import InvalidInput, NotFound
 from anaphora.server.bodies import uploaded
 from anaphora.server.deps import Remembered
 from anaphora.server.gate import Reader, Writer
+from anaphora.server.problems import documented
 
 router = APIRouter(prefix="/knowledge", tags=["knowledge"])
 
@@ -104,6 +105,7 @@ async def add_document(memory: Remembered, principal: Writer, document: Document
 @router.post(
     "/files",
     status_code=HTTPStatus.CREATED,
+    responses=documented(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
     openapi_extra={
         "requestBody": {
             "required": True,
