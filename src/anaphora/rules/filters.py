@@ -48,6 +48,28 @@ def parse_filter(text: str) -> Filter:
     return checked_filter(found)
 
 
+def filter_text(asked: Filter) -> str:
+    """The filter as people write it: `parse_filter` reads one from it that asks the same.
+
+    Raises:
+        InvalidInput: it joins nothing, which cannot be written.
+
+    """
+    match asked:
+        case Not(part):
+            return f"not ({filter_text(part)})"
+        case And(parts) | Or(parts):
+            if not parts:
+                raise InvalidInput("a filter that joins nothing cannot be written: leave it out")
+            return (" and " if isinstance(asked, And) else " or ").join(f"({filter_text(part)})" for part in parts)
+        case Equals(field, value):
+            return f"{field} = {json.dumps(value)}"
+        case Contains(field, value):
+            return f"{field} contains {json.dumps(value)}"
+        case Exists(field):
+            return f"exists {field}"
+
+
 def matches(asked: Filter, metadata: Mapping[str, Any]) -> bool:
     """Whether it holds of the metadata: what every store must say too."""
     match asked:

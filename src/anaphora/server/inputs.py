@@ -41,8 +41,10 @@ def _in_utc(value: datetime) -> datetime:
 def _moment(value: object) -> object:
     """A number of messages or a time, also where both are texts."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS:
-        return int(value)
+        value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
+        if not 0 <= value <= MOST:  # it would be read as the seconds of a time
+            raise ValueError(f"a number of messages is 0 to {MOST}")
         return value
     return _time(value)
 

@@ -61,6 +61,8 @@ class Problem(BaseModel):
     detail: str
     #: the name of the error, as the library raises it
     error: str | None = None
+    #: what that error says beside its message, such as the budget that would do
+    about: dict[str, str | int | float] | None = None
     faults: list[Fault] | None = None
 
 
@@ -77,12 +79,12 @@ def problem(
     status: HTTPStatus,
     detail: str,
     *,
-    error: str | None = None,
+    error: AnaphoraError | None = None,
     faults: list[Fault] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """The response that tells of a problem."""
-    body = Problem(title=status.phrase, status=status, detail=detail, error=error, faults=faults)
+    body = Problem(title=status.phrase, status=status, detail=detail, faults=faults, **_told(error))
     content = body.model_dump(mode="json", exclude_none=True)
     return JSONResponse(content, status_code=status, media_type=MEDIA_TYPE, headers=headers)
 
@@ -104,7 +106,7 @@ def of_error(error: AnaphoraError) -> Response:
     if status is HTTPStatus.SERVICE_UNAVAILABLE:
         seconds = error.retry_after if isinstance(error, ModelUnavailable) else None
         headers["Retry-After"] = str(math.ceil(RETRY_AFTER if seconds is None else seconds))
-    return problem(status, str(error), error=_name(error), headers=headers)
+    return problem(status, str(error), error=error, headers=headers)
 
 
 def _name(error: AnaphoraError) -> str:
@@ -112,10 +114,17 @@ def _name(error: AnaphoraError) -> str:
     return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == AnaphoraError.__module__)
 
 
+def _told(error: AnaphoraError | None) -> dict[str, Any]:
+    if error is None:
+        return {}
+    about = {name: value for name, value in vars(error).items() if isinstance(value, str | int | float)}
+    return {"error": _name(error), "about": about or None}
+
+
 def problem_of(error: AnaphoraError) -> Problem:
     """An error of the library as it is told where the response has begun already."""
     status = status_of(error)
-    return Problem(title=status.phrase, status=status, detail=str(error), error=type(error).__name__)
+    return Problem(title=status.phrase, status=status, detail=str(error), **_told(error))
 
 
 def documented(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
@@ -143,7 +152,7 @@ def install(app: FastAPI) -> None:
             return problem(HTTPStatus.BAD_REQUEST, "the body is not JSON")
         faults = [_fault(each) for each in error.errors()]
         detail = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])
-        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, error="InvalidInput", faults=faults)
+        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, error=InvalidInput(detail), faults=faults)
 
     @app.exception_handler(HTTPException)
     async def _(_: Request, error: HTTPException) -> Response:

@@ -31,7 +31,8 @@ def blocking(method: Callable[Concatenate[A, P], Coroutine[Any, Any, T]]) -> Cal
 
     @wraps(method)
     def call(self: Facade[A], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._host.call(partial(method, self._inner, *args, **kwargs))
+        there: Callable[[], Coroutine[Any, Any, T]] = partial(_of(self._inner, method), *args, **kwargs)
+        return self._host.call(there)
 
     return call
 
@@ -42,7 +43,8 @@ def plain(method: Callable[Concatenate[A, P], T]) -> Callable[Concatenate[Facade
     @wraps(method)
     def call(self: Facade[A], /, *args: P.args, **kwargs: P.kwargs) -> T:
         async def there() -> T:
-            return method(self._inner, *args, **kwargs)
+            made: T = _of(self._inner, method)(*args, **kwargs)
+            return made
 
         return self._host.call(there)
 
@@ -56,7 +58,7 @@ def streaming(
 
     @wraps(method)
     def call(self: Facade[A], /, *args: P.args, **kwargs: P.kwargs) -> Generator[T, None, None]:
-        return self._host.iterate(method(self._inner, *args, **kwargs))
+        return self._host.iterate(_of(self._inner, method)(*args, **kwargs))
 
     return _returning(GenericAlias(Generator, (piece, None, None)), call)
 
@@ -87,6 +89,12 @@ class Opening(Generic[P, A]):
                 yield facade(host, inner)
 
         return _returning(GenericAlias(AbstractContextManager, (facade,)), call)
+
+
+def _of(inner: object, method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method of what is behind the facade, which may be a kind of what the method was written for."""
+    found: Callable[..., Any] = getattr(inner, method.__name__)
+    return found
 
 
 def _returning(returns: object, call: C) -> C:

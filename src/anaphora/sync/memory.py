@@ -142,13 +142,11 @@ class Session(Facade[AsyncSession]):
     reset = blocking(AsyncSession.reset)
 
 
-class Memory(Facade[AsyncMemory]):
-    """Everything that one database remembers. Open it with `Memory.open`; may be used from several threads at once."""
+class Remembering(Facade[AsyncMemory]):
+    """What memories do, wherever they are."""
 
     def __init__(self, host: Host, inner: AsyncMemory) -> None:
         super().__init__(host, inner)
-        #: what it was opened with
-        self.settings = inner.settings
         #: background work: list it, try failed jobs again
         self.jobs = JobsView(host, inner.jobs)
         #: what is known of users: see, add, correct, share, delete it
@@ -168,7 +166,6 @@ class Memory(Facade[AsyncMemory]):
         #: what was changed through a service, and in whose name
         self.audit = AuditView(host, inner.audit)
 
-    open = Opening(AsyncMemory.open)
     close = blocking(AsyncMemory.close)
     session = making(Session, plain(AsyncMemory.session))
     # the type checker sees that `**options` could hold a second `self`
@@ -190,3 +187,14 @@ class Memory(Facade[AsyncMemory]):
     figures = blocking(AsyncMemory.figures)
     idle = blocking(AsyncMemory.idle)
     work = blocking(AsyncMemory.work)
+
+
+class Memory(Remembering):
+    """Everything that one database remembers. Open it with `Memory.open`; may be used from several threads at once."""
+
+    def __init__(self, host: Host, inner: AsyncMemory) -> None:
+        super().__init__(host, inner)
+        #: what it was opened with
+        self.settings = inner.settings
+
+    open = Opening(AsyncMemory.open)

@@ -21,6 +21,7 @@ from anaphora.server.routes import (
     lookup,
     messages,
     notepad,
+    pausing,
     retention,
     sessions,
     subjects,
@@ -50,7 +51,7 @@ def v1() -> APIRouter:
     router = APIRouter(prefix="/v1", responses=_PROBLEMS)
     parts = (
         *(lookup, sessions, messages, talk, summaries, topics, facts, subjects, notepad, knowledge),
-        *(copies, erasing, retention, jobs, events, keys, audit),
+        *(copies, erasing, retention, pausing, jobs, events, keys, audit),
     )
     for part in parts:
         router.include_router(part.router)

@@ -1,4 +1,4 @@
-"""Who I am, what was found, and what became of what was said."""
+"""Who I am, what goes without saying here, what was found, and what became of what was said."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from anaphora.server.deps import Agent, Remembered
 from anaphora.server.gate import Anybody, Reader
 from anaphora.server.inputs import MOST_CHARS, Text
 from anaphora.server.paths import Named
+from anaphora.services.defaults import Defaults
 
 router = APIRouter()
 
@@ -25,6 +26,14 @@ _MOST_HITS = 200
 async def me(principal: Anybody) -> Principal:
     """In whose name your key acts, and what it may do."""
     return principal
+
+
+@router.get("/defaults", tags=["me"])
+async def defaults(memory: Remembered, principal: Anybody) -> Defaults:
+    """With whom a conversation is that names no agent, how it is compacted, and how long it is kept."""
+    del principal
+    settings = memory.settings
+    return Defaults(agent=settings.agent, strategy=settings.strategy, retention=memory.retention.policy())
 
 
 @router.get("/search", tags=["search"])

@@ -50,7 +50,7 @@ class TurnIn(Body):
         }
     )
 
-    messages: list[MessageIn] = Field(min_length=1, max_length=_MOST_MESSAGES)
+    messages: list[MessageIn] = Field(max_length=_MOST_MESSAGES)
 
 
 class MessageChange(Body):

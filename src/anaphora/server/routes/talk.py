@@ -26,7 +26,7 @@ from anaphora.services.chat import Answer, Turn
 
 router = APIRouter(prefix="/sessions/{session}", tags=["talk"])
 
-Budget = Annotated[Whole | None, Field(ge=1, le=MOST_TOKENS, description="Tokens of the prompt.")]
+Budget = Annotated[Whole | None, Field(ge=-MOST_TOKENS, le=MOST_TOKENS, description="Tokens of the prompt.")]
 
 
 class Format(StrEnum):
