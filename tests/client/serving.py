@@ -8,13 +8,13 @@ import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import uvicorn
 from fastapi import FastAPI
 from tests.server.harness import TENANT, operator, person
 
-from anaphora.client import Client
+from anaphora.client import Client, Keyring
 from anaphora.domain.principals import Principal
 from anaphora.memory import Memory
 from anaphora.server import create_app
@@ -80,7 +80,7 @@ async def serving(memory: Memory, gate: Gate | None = None) -> AsyncIterator[str
 
 
 @asynccontextmanager
-async def connected(memory: Memory, *, kind: type[C] = Client, **options: Any) -> AsyncIterator[C]:  # type: ignore[assignment]
+async def connected(memory: Memory, *, kind: type[C], key: Keyring = users_key) -> AsyncIterator[C]:
     """A client for whom everybody is let in."""
-    async with serving(memory) as url, kind.open(url, **{"key": users_key, "tenant": TENANT} | options) as client:
+    async with serving(memory) as url, kind.open(url, key=key, tenant=TENANT) as client:
         yield client

@@ -98,7 +98,7 @@ async def test_whose_a_key_is_no_argument_changes(tmp_path: Path) -> None:
 
 
 async def test_a_program_with_many_users_gives_the_key_of_each(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory, connected(memory, key=key_of) as client:
+    async with opened(tmp_path) as memory, connected(memory, kind=Client, key=key_of) as client:
         for user in ("ann", "../bob", "Ärger /?#%2F ..", ".."):
             await client.session(user=user, session=user).add("user", f"I am {user}")
             (row,) = await client.sessions(user=user)
@@ -108,7 +108,10 @@ async def test_a_program_with_many_users_gives_the_key_of_each(tmp_path: Path) -
 
 
 async def test_a_key_that_is_of_somebody_else_than_its_name_says_is_never_used(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory, connected(memory, key=lambda _, tenant: key_of("bob", tenant)) as client:
+    async with (
+        opened(tmp_path) as memory,
+        connected(memory, kind=Client, key=lambda _, tenant: key_of("bob", tenant)) as client,
+    ):
         with pytest.raises(InvalidInput, match="not the key of user 'ann'"):
             await client.session(user="ann", session="s").add("user", "hello")
         assert list(await memory.sessions()) == []

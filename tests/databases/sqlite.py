@@ -18,6 +18,7 @@ def fresh(path: Path) -> Path:
     Making the schema takes longer than most tests do. What is the store's own, its secret, is made when it is opened.
     """
     if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(_template(), path)
         path.chmod(0o600)
     return path

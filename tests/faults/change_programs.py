@@ -42,7 +42,7 @@ async def change(told: Told) -> None:
 
 
 async def manage(told: Told) -> None:
-    """Number sessions, fail jobs and queue them again, again and again."""
+    """Number sessions, fail jobs and queue them again, rest, make keys and account for it, again and again."""
     async with memory_of(told) as memory:
         for number in range(told.count):
             chat = await memory.new_session(user="u")
@@ -51,6 +51,13 @@ async def manage(told: Told) -> None:
                 await chat.add("user" if at % 2 == 0 else "assistant", f"#{at}# said in {number}")
             await quiet(memory)
             await memory.jobs.retry()
+            await memory.pause(user="u")
+            await memory.resume(user="u")
+            made = await memory.keys.create(user="u")
+            principal = await memory.keys.verify(made.key)
+            assert principal is not None
+            await memory.audit.record(principal, "made", status=200)
+            await memory.keys.revoke((await memory.keys.rotate(made.made.id)).made.id)
 
 
 async def find_changes(told: Told) -> None:

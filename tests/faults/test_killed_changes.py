@@ -33,7 +33,17 @@ CHANGES: Mapping[str, tuple[int, ...]] = {
     "summarise.after_model": (4, 6, 8),
     "summarise.after_commit": (4, 6, 8),
 }
-MANAGED: Mapping[str, tuple[int, ...]] = {"session.numbered": (1, 3), "jobs.retried": (1, 2)}
+MANAGED: Mapping[str, tuple[int, ...]] = {
+    "session.numbered": (1, 3),
+    "jobs.retried": (1, 2),
+    "pause.begun": (1,),
+    "pause.ended": (1,),
+    "key.made": (1, 2),
+    "key.used": (1,),
+    "audit.noted": (2,),
+    "key.replaced": (1,),
+    "key.revoked": (1,),
+}
 
 
 def cases(

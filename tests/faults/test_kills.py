@@ -24,6 +24,7 @@ BEFORE = {"library": 0, "wipe": 0, "labour": BACKLOG, "leave": BACKLOG}
 #: killed at in the other tests/faults/test_killed_*.py and in test_command_kills.py
 ELSEWHERE = frozenset(
     {
+        "audit.noted",
         "describe.after_commit",
         "describe.after_model",
         "describe.assigned",
@@ -50,9 +51,15 @@ ELSEWHERE = frozenset(
         "follow.judged",
         "ingest.appended",
         "jobs.retried",
+        "key.made",
+        "key.replaced",
+        "key.revoked",
+        "key.used",
         "message.deleted",
         "message.edited",
         "notepad.changed",
+        "pause.begun",
+        "pause.ended",
         "reflect.after_commit",
         "reflect.after_model",
         "reflect.assigned",

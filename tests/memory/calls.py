@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final
 
+from anyio import move_on_after
 from tests.memory.principals import COMMON, Call, Things, Who
 
 from anaphora import Memory, Session
 from anaphora.domain.facts import FactState
+from anaphora.domain.principals import OF_PERSONS, Principal
 
 KINDS: Final = ("messages", "facts", "chunks")
 QUESTION: Final = f"What about {COMMON}?"
@@ -80,8 +83,20 @@ def _talk(memory: Memory, who: Who, things: Things) -> Session:
     return memory.session(session=things.session, **who.self)
 
 
+async def _accounted(memory: Memory, who: Who, _: Things) -> object:
+    principal = Principal(tenant=who.tenant, user=who.user, permissions=OF_PERSONS, by="key")
+    return await memory.audit.record(principal, "edit_message", status=200)
+
+
 async def _edited(memory: Memory, who: Who, things: Things) -> None:
     await _talk(memory, who, things).edit(1, "changed by somebody")
+
+
+async def _newest_change(memory: Memory, who: Who, _: Things) -> object:
+    async with aclosing(memory.changes(since="", **who.self)) as found:
+        with move_on_after(0.2):
+            return await anext(found)
+    return None
 
 
 MEMORY: Final[Mapping[str, tuple[Entry, ...]]] = {
@@ -125,6 +140,13 @@ MEMORY: Final[Mapping[str, tuple[Entry, ...]]] = {
     ),
     # who holds an export may have a copy of it; what it was made from stays as it is
     "restore": (),
+    "changes": (reads(_newest_change),),
+    "mark": (reads(lambda m, w, _: m.mark(**w.self)),),
+    "paused": (reads(lambda m, w, _: m.paused(**w.self)),),
+    "pause": (does(lambda m, w, _: m.pause(**w.self)),),
+    "resume": (does(lambda m, w, _: m.resume(**w.self)),),
+    "figures": (process(lambda m, _w, _t: m.figures()),),
+    "talker": (process(lambda m, _w, _t: m.talker()),),
     "idle": (process(lambda m, _w, _t: m.idle(0.01)),),
     "work": (process(lambda m, _w, _t: m.work()),),
     "close": (process(lambda m, _w, _t: m.close()),),
@@ -148,6 +170,9 @@ SESSION: Final[Mapping[str, tuple[Entry, ...]]] = {
         shows(lambda m, w, t: _talk(m, w, t).summaries(as_of=8)),
     ),
     "topics": (shows(lambda m, w, _: m.session(session="threads", **w.self).topics()),),
+    "summary": (shows(lambda m, w, t: _talk(m, w, t).summary(1)),),
+    "diff": (finds(lambda m, w, t: _talk(m, w, t).diff(1, 1)),),
+    "row": (finds(lambda m, w, t: _talk(m, w, t).row()),),
     "rebuild": (changes(lambda m, w, t: _talk(m, w, t).rebuild()),),
     "end": (changes(lambda m, w, t: _talk(m, w, t).end()),),
     "edit": (changes(_edited),),
@@ -259,8 +284,28 @@ RETENTION: Final[Mapping[str, tuple[Entry, ...]]] = {
     "restore": (changes(lambda m, w, t: m.retention.restore(session=t.expired, **w.self)),),
 }
 
+KEYS: Final[Mapping[str, tuple[Entry, ...]]] = {
+    "list": (reads(lambda m, w, _: m.keys.list(limit=1000, tenant=w.tenant), tenant_wide=OPERATORS),),
+    "create": (does(lambda m, w, _: m.keys.create(**w.self), tenant_wide=OPERATORS),),
+    # there is none of that id: whose keys they are is the operator's to say
+    "revoke": (does(lambda m, w, t: m.keys.revoke(t.job, tenant=w.tenant), tenant_wide=OPERATORS, gone=True),),
+    "rotate": (does(lambda m, w, t: m.keys.rotate(t.job, tenant=w.tenant), tenant_wide=OPERATORS, gone=True),),
+    "again": (reads(lambda m, w, t: m.keys.again(t.job, tenant=w.tenant)),),
+    "verify": (reads(lambda m, _w, t: m.keys.verify(f"ana_{t.session}")),),
+    "any": (process(lambda m, _w, _t: m.keys.any()),),
+    "signing": (process(lambda m, _w, _t: m.keys.signing("page")),),
+}
+
+AUDIT: Final[Mapping[str, tuple[Entry, ...]]] = {
+    "list": (reads(lambda m, w, _: m.audit.list(limit=1000, tenant=w.tenant), tenant_wide=OPERATORS),),
+    "broken_at": (reads(lambda m, w, _: m.audit.broken_at(tenant=w.tenant), tenant_wide=OPERATORS),),
+    "record": (does(_accounted),),
+}
+
 #: in the order in which they are made: what leaves nothing comes last
 ENTRIES: Final[Mapping[str, Mapping[str, tuple[Entry, ...]]]] = {
+    "keys": KEYS,
+    "audit": AUDIT,
     "retention": RETENTION,
     "jobs": JOBS,
     "notepad": NOTEPAD,

@@ -26,7 +26,7 @@ from anaphora.sync import Memory
 USERS, SUBJECTS, AGENTS = ("ann", "an", "bob", "o'neill:%_"), ("joe", "jo"), ("default", "other")
 DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 #: together 10,000 operations; in everyday runs a twentieth of them
-EXAMPLES, STEPS = (100, 100) if DEEP else (10, 30)
+EXAMPLES, STEPS = (100, 100) if DEEP else (6, 25)
 CANARY = re.compile(r"canary(\d+)x")
 
 pytestmark = pytest.mark.sqlite_only("the queries are the same, and the laws of the store run on every database")

@@ -35,8 +35,6 @@ def test_an_answer_reads_back_as_it_was(name: str) -> None:
     @given(st.data())
     def law(data: st.DataObject) -> None:
         answer = data.draw(answers(ANSWERS[name]))
-        written = adapter.dump_json(answer)
-        assert adapter.validate_json(written) == answer
-        assert adapter.dump_json(adapter.validate_json(written)) == written
+        assert adapter.validate_json(adapter.dump_json(answer)) == answer
 
     law()

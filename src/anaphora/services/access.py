@@ -12,7 +12,7 @@ from anaphora.domain.access import SECRET_BYTES, ApiKey, AuditEntry, NewKey, Raw
 from anaphora.domain.keys import check_limit, checked_id, checked_text, uuid7
 from anaphora.domain.principals import Permission, Principal, permissions_of
 from anaphora.errors import InvalidInput, NotFound
-from anaphora.ports.clock import Clock, Randomness
+from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.store import Store, Unit
 from anaphora.rules.access import UNSEALED, broken_at, hash_of, mark_of_name, opens, sealed
 
@@ -33,6 +33,7 @@ class Keys:
     store: Store
     clock: Clock
     randomness: Randomness
+    failpoint: Failpoint
 
     async def create(
         self, tenant: str, user: str | None, *, scopes: Collection[str], name: str = "", days: float | None = None
@@ -71,6 +72,7 @@ class Keys:
         )
         secret = self._secret()
         await self.store.write(tenant, lambda unit: unit.api_keys.insert(made, hash_of(secret)))
+        self.failpoint("key.made")
         return _new(made, secret)
 
     async def any(self) -> bool:
@@ -116,7 +118,9 @@ class Keys:
             _there(unit, tenant, key_id)
             return unit.api_keys.revoke(tenant, key_id, now=now)
 
-        return await self.store.write(tenant, work)
+        revoked = await self.store.write(tenant, work)
+        self.failpoint("key.revoked")
+        return revoked
 
     async def rotate(self, tenant: str, key_id: UUID, *, overlap_hours: float = 24.0) -> NewKey:
         """Make a key like this one, which lets in for some hours more.
@@ -141,7 +145,9 @@ class Keys:
             unit.api_keys.expire(tenant, key_id, at=now + timedelta(hours=overlap_hours))
             return made
 
-        return _new(await self.store.write(tenant, work), secret)
+        made = await self.store.write(tenant, work)
+        self.failpoint("key.replaced")
+        return _new(made, secret)
 
     def _secret(self) -> str:
         return secret_text(self.randomness(SECRET_BYTES))
@@ -158,6 +164,7 @@ class Keys:
 
         if _is_old(key, now):
             await self.store.write(key.tenant, note)
+            self.failpoint("key.used")
         return key.principal()
 
 
@@ -169,6 +176,7 @@ class Audit:
     clock: Clock
     #: the store's own: entries are sealed, and names are hashed by it
     secret: bytes
+    failpoint: Failpoint
 
     async def record(
         self, principal: Principal, action: str, *, ids: Mapping[str, str], names: Mapping[str, str], status: int
@@ -202,7 +210,9 @@ class Audit:
             unit.audit.insert(principal.tenant, entry)
             return entry
 
-        return await self.store.write(principal.tenant, work)
+        entry = await self.store.write(principal.tenant, work)
+        self.failpoint("audit.noted")
+        return entry
 
     async def list(
         self, tenant: str, *, user: str | None = None, before: int | None = None, limit: int = 50

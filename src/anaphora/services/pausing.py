@@ -7,7 +7,7 @@ from datetime import datetime
 
 from anaphora.domain.keys import checked_id
 from anaphora.domain.pauses import Pause
-from anaphora.ports.clock import Clock
+from anaphora.ports.clock import Clock, Failpoint
 from anaphora.ports.store import Store, Unit
 
 
@@ -17,6 +17,7 @@ class Pausing:
 
     store: Store
     clock: Clock
+    failpoint: Failpoint
 
     async def pause(self, tenant: str, user: str) -> datetime:
         """Let a pause begin, if none lasts; since when it lasts."""
@@ -28,7 +29,9 @@ class Pausing:
             lasting = unit.pauses.lasting(tenant, user)
             return now if lasting is None else lasting.started_at
 
-        return await self.store.write(tenant, work)
+        since = await self.store.write(tenant, work)
+        self.failpoint("pause.begun")
+        return since
 
     async def resume(self, tenant: str, user: str) -> bool:
         """Let the pause that lasts end; False if none does."""
@@ -41,7 +44,9 @@ class Pausing:
                 unit.pauses.end(tenant, user, now=max(self.clock.now(), lasting.started_at))
             return lasting is not None
 
-        return await self.store.write(tenant, work)
+        ended = await self.store.write(tenant, work)
+        self.failpoint("pause.ended")
+        return ended
 
     async def lasting(self, tenant: str, user: str) -> Pause | None:
         """The pause that lasts, if one does."""

@@ -14,6 +14,7 @@ SAID: Final = {"role": "user", "content": "Mine."}
 
 ENTRIES: Final[dict[str, Entry | tuple[Entry, ...]]] = {
     "GET /v1/me": Entry(scope=None, apart="every key may ask it: test_sessions"),
+    "GET /v1/defaults": Entry(scope=None, apart="every key may ask it, and it tells of nobody: test_client"),
     "GET /v1/events": Entry(scope=READ, apart="it does not end: test_events"),
     "GET /v1/jobs": Entry(scope=READ, apart="operators may ask it too: test_sessions"),
     "POST /v1/jobs/retry": Entry(scope=WRITE, apart="operators may ask it too: test_sessions"),

@@ -160,14 +160,15 @@ class Restore:
         row = unit.sessions.lock(key) if write else unit.sessions.find(key)
         head = row.head if row is not None else 0
         if head < piece.start:
-            if not write:
-                return replace(before, needed=True)
-            return replace(before, complaint=_changed(run, piece))
+            return replace(before, complaint=_changed(run, piece)) if write else replace(before, needed=True)
         shared, missing = piece.entries[: head - piece.start], piece.entries[head - piece.start :]
         outcome = _compared(unit, run, piece, before, row, shared)
         if outcome.complaint is not None or (row is not None and not missing):
             return outcome
         holder = unit.exchange.holder(key.tenant, [entry.message.id for entry in missing]) if missing else None
+        if holder == key and row is None and unit.sessions.lock(key) is not None:
+            # another one who brings the same was faster, and made the session meanwhile
+            return self._settle_piece(unit, gone, piece, before, write=write)
         if holder is not None:
             return replace(outcome, complaint=_held_by(run, piece, holder))
         sound = gone.blanked(key, missing, self.clock.now())

@@ -65,6 +65,7 @@ class ChangeLaws(StoreLaws):
     async def test_a_stamp_outlives_the_session_that_it_names_without_naming_it(self, tmp_path: Path) -> None:
         """I12: of an erased session, the stamp tells only that something changed; no number is given twice."""
         async with self.opened(tmp_path) as store:
+            await store.append(append("Said elsewhere.", key=key_of(session="s2")))
             await store.append(append("Hello."))
             numbers = [(await stamps_of(store))[ChangeKind.MESSAGES].number]
 
