@@ -10,6 +10,15 @@
 Needs the packages of the extra `client`.
 """
 
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from anaphora.errors import MissingExtra
+
+if find_spec("httpx2") is None:
+    raise MissingExtra("the client of a service", "client")
+
 from anaphora.client.doorman import Keyring
 from anaphora.client.memory import Client
 from anaphora.client.session import RemoteSession
