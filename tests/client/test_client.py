@@ -23,7 +23,16 @@ from anaphora.client.tended import RemoteAudit, RemoteJobs, RemoteKeys
 from anaphora.domain.changes import ChangeKind
 from anaphora.domain.facts import FactState
 from anaphora.domain.filters import And, Contains, Equals, Exists, Field, Not
-from anaphora.errors import AnaphoraError, BudgetTooSmall, ConfigError, InvalidInput, KeyReused, NotFound, StoreClosed
+from anaphora.errors import (
+    AnaphoraError,
+    BudgetTooSmall,
+    ConfigError,
+    InvalidInput,
+    KeyReused,
+    NotFound,
+    StoreClosed,
+    UnknownName,
+)
 from anaphora.memory import Memory
 from anaphora.services.chat import Turn
 from anaphora.sync.client import Client as BlockingClient
@@ -122,6 +131,11 @@ WRONG: dict[str, tuple[Callable[[Client], Coroutine[Any, Any, Any]], type[Anapho
     "no fact": (lambda c: c.facts.get(str(UUID(int=1)), user="u"), NotFound, "fact"),
     "no id": (lambda c: c.facts.get("fact-1", user="u"), InvalidInput, "no id of a fact"),
     "no number": (lambda c: c.sessions(limit=0), InvalidInput, "limit"),
+    "no strategy": (
+        lambda c: c.session(user="u", session="s", strategy="sliding_windows").add("user", "hello"),
+        UnknownName,
+        "did you mean 'sliding_window'",
+    ),
     "no JSON": (lambda c: c.session(user="u", session="s").rebuild(from_seq=object()), InvalidInput, "JSON"),  # type: ignore[arg-type]
     "namespace": (lambda c: c.knowledge.list(namespace=["a"]), InvalidInput, "persons"),
     "work": (lambda c: c.work(), InvalidInput, "idle"),

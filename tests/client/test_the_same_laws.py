@@ -40,6 +40,10 @@ class TestTheClient(OnDatabase):
             ),
             _INSTRUCTIONS,
         )
+        | {
+            "test_new_sessions_are_numbered_by_user_and_agent": "it lists the sessions of everybody, and a key shows one's own",
+            "test_a_strategy_that_nobody_knows_names_the_nearest": "the service refuses it, when something is said",
+        }
     )
 
     async def database(self, folder: Path) -> str:

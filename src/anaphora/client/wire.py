@@ -148,7 +148,7 @@ class Wire:
                 sent["Idempotency-Key"] = once
             if body is not None:
                 sent["Content-Type"] = "application/json"
-                more["content"] = json.dumps(body, allow_nan=False, default=_plain).encode("ascii")
+                more["content"] = json.dumps(body, allow_nan=False, ensure_ascii=False, default=_plain).encode()
             query = {name: _written(value) for name, value in (params or {}).items() if value is not None}
             url = "/v1/" + "/".join(_segment(str(part)) for part in path)
             return self._http.build_request(method, url, params=query, headers={**sent, **(headers or {})}, **more)

@@ -17,7 +17,8 @@ router = APIRouter(prefix="/sessions/{session}", tags=["messages"])
 
 #: messages of one turn
 _MOST_MESSAGES = 500
-Number = Annotated[int, Path(ge=0, le=MOST, description="Of the message in its session.")]
+#: what is less than none is not there either
+Number = Annotated[int, Path(ge=-MOST, le=MOST, description="Of the message in its session.")]
 Place = Annotated[int | None, Query(ge=0, le=MOST)]
 
 
