@@ -41,7 +41,7 @@ class TestTheClient(OnDatabase):
             _INSTRUCTIONS,
         )
         | {
-            "test_new_sessions_are_numbered_by_user_and_agent": "it lists the sessions of everybody, and a key shows one's own",
+            "test_new_sessions_are_numbered_by_user_and_agent": "it lists everybody's sessions, which no key shows",
             "test_a_strategy_that_nobody_knows_names_the_nearest": "the service refuses it, when something is said",
         }
     )
