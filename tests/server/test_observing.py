@@ -133,6 +133,7 @@ async def test_each_request_is_a_line_without_content(
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3
     assert not [secret for secret in SECRETS if secret in "\n".join(lines)]
+    assert not [line for line in lines if "HTTPStatus" in line], "a status is a number"
     if form == "json":
         first, *others = [json.loads(line) for line in lines]
         ms, at = first.pop("ms"), first.pop("at")

@@ -50,7 +50,7 @@ class Observing:
         async def noting(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status = int(message["status"])
             await send(message)
 
         started = time.perf_counter()
