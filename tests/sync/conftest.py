@@ -1,0 +1,14 @@
+"""Laws that ask thousands of times are not asked through the blocking interface every day: the database beneath is asked them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.conformance.long import leave_to_the_deep_run
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark them before the marks are looked at."""
+    leave_to_the_deep_run(items, Path(__file__).parent)
