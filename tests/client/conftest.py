@@ -1,4 +1,4 @@
-"""Laws that ask thousands of times are not asked over HTTP every day: the database beneath is asked them."""
+"""Laws that ask thousands of times are not asked over HTTP every day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws that ask thousands of times are not asked through the blocking interface every day: the database beneath is asked them."""
+"""Laws that ask thousands of times are not asked through the blocking interface every day."""
 
 from __future__ import annotations
 
