@@ -19,6 +19,8 @@ from urllib.request import Request, urlopen
 import pytest
 from tests.cli.conftest import Run
 
+from anaphora.server.connections import MOST_HEAD
+
 SERVE = [sys.executable, "-c", "import sys; from anaphora.cli import main; sys.exit(main())", "serve"]
 LISTENS = re.compile(r"listens on http://(\S+?):(\d+) ")
 
@@ -103,6 +105,18 @@ def test_without_keys_everybody_on_this_machine_is_one_person(run: Run, home: Pa
     with serving(home, "--no-auth", "--user", "ann", "--no-worker") as (_, port, _):
         assert ask(port, "/v1/sessions/s1/messages", body={"role": "user", "content": "Hello."})[0] == 201
     assert "Hello." in run("history", "--user", "ann", "--session", "s1").out
+
+
+def test_a_head_that_does_not_end_is_not_kept(run: Run, home: Path) -> None:
+    key = run("keys", "create", "--user", "ann", "--scopes", "all", "--json").document["key"]
+    with serving(home) as (_, port, _):
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as asking:
+            asking.sendall(b"GET /v1/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Filler: ".ljust(MOST_HEAD + 1, b"x"))
+            assert asking.makefile("rb").read().startswith(b"HTTP/1.1 431 ")
+        assert ask(port, f"/v1/sessions?start={'x' * 60_000}", key=key)[0] == 200
+        large = {"role": "user", "content": "word " * 100_000}
+        assert ask(port, "/v1/sessions/s1/messages", key=key, body=large)[0] == 201
+        assert ask(port, "/v1/sessions", key=key)[0] == 200
 
 
 def test_without_any_key_it_starts_here_and_says_how_to_make_one(home: Path) -> None:

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
+from importlib.util import find_spec
 from typing import Annotated, Any, Final
 
 import anyio
@@ -24,6 +25,7 @@ from anaphora.domain.principals import OF_PERSONS, Principal
 from anaphora.errors import InvalidInput
 from anaphora.memory import Memory
 from anaphora.server import create_app
+from anaphora.server.connections import Connection
 from anaphora.server.gate import Either, Gate, Open
 from anaphora.server.guards import LOOPBACK
 from anaphora.server.jwt_gate import JwtGate
@@ -35,6 +37,8 @@ from anaphora.settings import Settings
 _GRACE: Final = 2
 #: seconds of silence after which a connection is closed: longer than proxies keep one that they use again
 _SILENCE: Final = 75
+#: the faster event loop, where there is one
+_LOOP: Final = {"use_uvloop": find_spec("uvloop") is not None}
 
 
 def serve(
@@ -70,7 +74,7 @@ def serve(
             "(`anaphora keys create`) or server.oidc"
         )
     with closing(listening(settings.server.host, settings.server.port)) as opened:
-        anyio.run(_serve, settings, opened, user, not no_worker)
+        anyio.run(_serve, settings, opened, user, not no_worker, backend_options=_LOOP)
 
 
 def serve_to(settings: Settings, user: str) -> None:
@@ -80,7 +84,7 @@ def serve_to(settings: Settings, user: str) -> None:
     except OSError:
         opened = listening("127.0.0.1", 0)
     with closing(opened):
-        anyio.run(_serve, settings, opened, user, True)  # noqa: FBT003 - by its place
+        anyio.run(_serve, settings, opened, user, True, backend_options=_LOOP)  # noqa: FBT003 - by its place
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -114,6 +118,7 @@ async def run_app(app: ASGIApp, opened: socket.socket, *, ending: Callable[[], C
     """
     config = uvicorn.Config(
         app,
+        http=Connection,
         log_config=None,
         access_log=False,
         server_header=False,
