@@ -18,6 +18,7 @@ from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.store import Store, Unit
 from anaphora.services.settings import Work
 from anaphora.worker.handlers import Beside, Handler
+from anaphora.worker.manners import Manners
 from anaphora.worker.queue import LOOK, Queue
 from anaphora.worker.upkeep import Upkeep
 
@@ -55,9 +56,11 @@ class Worker:
 
     async def run(self, stopping: anyio.Event) -> None:
         """Work until told to stop. If cancelled, the job in hand is released and its attempt not counted."""
+        manners = Manners(self.clock)
         while not stopping.is_set():
             try:
                 await self.upkeep.see(self.clock.monotonic())
+                await manners.make_way(stopping)
                 busy = await self.step()
             except StoreError as error:
                 log.warning("The store failed: %s", error, extra={"event": "store_failed"})
