@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import socket
@@ -110,6 +111,12 @@ def the_local_embedder_stays_open(clean_environment: None) -> Iterator[None]:  #
     kept = embedder_from(Settings(embedder="local"))
     yield
     del kept
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: it need not be looked through each time that garbage is looked for."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

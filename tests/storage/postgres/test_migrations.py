@@ -146,7 +146,7 @@ async def test_an_upgrade_killed_between_two_statements_leaves_the_earlier_revis
 
 def step(name: str) -> int:
     """After how many more statements the next fault comes: the newest revision has few of them."""
-    return STEP if name < REVISIONS[-2] else 2
+    return STEP if name < REVISIONS[-2] else 4
 
 
 @contextmanager
