@@ -28,6 +28,7 @@ from anaphora.errors import (
     StoreError,
 )
 
+FAILED: Final = "something went wrong here; nothing is known to be changed"
 MEDIA_TYPE: Final = "application/problem+json"
 #: seconds after which what failed may be tried again, where nobody said another number
 RETRY_AFTER: Final = 1.0
@@ -160,8 +161,14 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def _(request: Request, error: Exception) -> Response:
-        _log.error("%s %s failed: %s", request.method, request.scope["route"].path, type(error).__name__)
-        return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "something went wrong here; nothing is known to be changed")
+        return failed(request, error)
+
+
+def failed(request: Request, error: Exception) -> Response:
+    """A fault of ours, of which operators are told; never what was in hand then."""
+    path = getattr(request.scope.get("route"), "path", "(no route)")
+    _log.error("%s %s failed: %s", request.method, path, type(error).__name__)
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, FAILED)
 
 
 def _fault(error: Mapping[str, Any]) -> Fault:

@@ -27,7 +27,7 @@ from anaphora.server.page import (
 )
 from anaphora.server.page.sealing import Seal
 from anaphora.server.page.visits import error_page
-from anaphora.server.problems import problem
+from anaphora.server.problems import FAILED, failed, problem
 
 #: forms that take files
 LARGE: Final = frozenset({"/documents"})
@@ -56,7 +56,17 @@ def install(app: FastAPI, memory: Memory) -> None:
 
     @app.exception_handler(HTTPException)
     async def _(request: Request, error: HTTPException) -> Response:
-        if request.url.path.startswith(_OF_PROGRAMS) or "text/html" not in request.headers.get("accept", ""):
+        if not _is_browser(request):
             return problem(HTTPStatus(error.status_code), str(error.detail), headers=error.headers)
         told = "There is no such page." if error.status_code == HTTPStatus.NOT_FOUND else str(error.detail)
         return error_page(request, error.status_code, told, error.headers)
+
+    @app.exception_handler(Exception)
+    async def _(request: Request, error: Exception) -> Response:
+        told = failed(request, error)
+        return error_page(request, told.status_code, f"{FAILED.capitalize()}.") if _is_browser(request) else told
+
+
+def _is_browser(request: Request) -> bool:
+    """Whether a person looks at the answer."""
+    return not request.url.path.startswith(_OF_PROGRAMS) and "text/html" in request.headers.get("accept", "")
