@@ -92,7 +92,7 @@ class Memory(Listening, Resting):
             chat_model: answers in `send` and `stream`; None = the configured one, if any.
             memory_model: makes summaries; None = the configured one, or the chat model.
             embedder: your own, or the setting (`local`, `none`, `provider:model`); None = the configured one.
-            worker: work on due jobs in the background while the memory is open.
+            worker: work on due jobs in the background while the memory is open, when the event loop has little to do.
             overrides: more adapters of your own; the arguments above come first.
             **options: single settings by name, such as `strategy="sliding_window"`.
 
@@ -123,7 +123,9 @@ class Memory(Listening, Resting):
         async with open_services(settings, given) as services:
             memory = cls(services)
             if worker:
-                memory._worker = asyncio.create_task(services.worker.run(memory._stopping), name="anaphora-worker")
+                memory._worker = asyncio.create_task(
+                    services.worker.run(memory._stopping, makes_way=True), name="anaphora-worker"
+                )
             try:
                 yield memory
             finally:

@@ -54,13 +54,20 @@ class Worker:
     on_beside: Callable[[bool], None] = lambda _ok: None
     _queue: Queue = field(default_factory=Queue, init=False)
 
-    async def run(self, stopping: anyio.Event) -> None:
-        """Work until told to stop. If cancelled, the job in hand is released and its attempt not counted."""
+    async def run(self, stopping: anyio.Event, *, makes_way: bool = False) -> None:
+        """Work until told to stop. If cancelled, the job in hand is released and its attempt not counted.
+
+        Args:
+            stopping: set when it is to end.
+            makes_way: whoever else is busy in this event loop goes first.
+
+        """
         manners = Manners(self.clock)
         while not stopping.is_set():
             try:
                 await self.upkeep.see(self.clock.monotonic())
-                await manners.make_way(stopping)
+                if makes_way:
+                    await manners.make_way(stopping)
                 busy = await self.step()
             except StoreError as error:
                 log.warning("The store failed: %s", error, extra={"event": "store_failed"})
