@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -46,6 +46,9 @@ _STAMPS = (
     .outerjoin(sessions, (sessions.c.tenant_id == changes.c.tenant_id) & (sessions.c.id == changes.c.session_uid))
     .where(changes.c.tenant_id == sa.bindparam("tenant"), changes.c.user_id.in_(sa.bindparam("users", expanding=True)))
 )
+_THERE = sa.select(changes.c.user_id, changes.c.kind).where(
+    changes.c.tenant_id == sa.bindparam("tenant"), changes.c.user_id.in_(sa.bindparam("users", expanding=True))
+)
 #: whether there is anything of a user whose change could be told
 _HOLDS = sa.select(
     sa.or_(
@@ -82,15 +85,33 @@ class SqlChanges:
         gone = [of for *of, kind in sorted(touched) if kind is ChangeKind.ERASED and not self._holds(*of)]
         for tenant, user in gone:
             self._run(sa.delete(changes).where(changes.c.tenant_id == tenant, changes.c.user_id == user))
-        for (tenant, user, kind), session in sorted(touched.items()):
-            if [tenant, user] not in gone:
-                self._stamp({"b_tenant": tenant, "b_user": user, "b_kind": kind.value, "b_session": session})
+        rows = [
+            {"b_tenant": tenant, "b_user": user, "b_kind": kind.value, "b_session": session}
+            for (tenant, user, kind), session in sorted(touched.items())
+            if [tenant, user] not in gone
+        ]
+        if len(rows) == 1:
+            self._stamp(rows[0])
+        elif rows:
+            self._stamp_all(rows)
 
     def _stamp(self, row: Mapping[str, Any]) -> None:
         # no `ON CONFLICT DO UPDATE`: foreign partitions know none; an update alone is what nearly always does
         for statement in (_GO_ON, _BEGIN[self._dialect], _GO_ON):
             if self._run(statement, row).rowcount:
                 return
+
+    def _stamp_all(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        # a batch of appends touches many users: what is sent for them together costs one wait, not one each.
+        # A row that an erasure takes out meanwhile tells its listeners more than the stamp would have
+        there: set[tuple[str, str, str]] = set()
+        for tenant in sorted({row["b_tenant"] for row in rows}):
+            users = sorted({row["b_user"] for row in rows if row["b_tenant"] == tenant})
+            there |= {(tenant, user, kind) for user, kind in self._run(_THERE, {"tenant": tenant, "users": users})}
+        missing = [row for row in rows if (row["b_tenant"], row["b_user"], row["b_kind"]) not in there]
+        if missing:
+            self._run(_BEGIN[self._dialect], missing)
+        self._run(_GO_ON, rows)
 
     def _holds(self, tenant: str, user: str) -> bool:
         return bool(self._run(_HOLDS, {"tenant": tenant, "user": user}).scalar_one())

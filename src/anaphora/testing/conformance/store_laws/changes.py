@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import anyio
 import pytest
 
 from anaphora.domain.changes import ChangeKind, Stamp
@@ -39,6 +40,29 @@ class ChangeLaws(StoreLaws):
             assert await stamps_of(store, "al") == await stamps_of(store, tenant="elsewhere") == {}
             both = await store.read(TENANT, lambda unit: unit.changes.stamps(TENANT, ["alice", "bob", "eve"]))
             assert set(both) == {"alice", "bob"}
+
+    async def test_messages_of_many_at_once_stamp_each_of_them_whether_for_the_first_time_or_again(
+        self, tmp_path: Path
+    ) -> None:
+        """Those that are committed together, too; a user who is silent keeps their stamp."""
+        users = [f"user{number:02}" for number in range(24)]
+
+        async def say(store: Store, speakers: Sequence[str], session: str) -> None:
+            async with anyio.create_task_group() as group:
+                for user in speakers:
+                    group.start_soon(store.append, append("Hello.", key=key_of(user, session)))
+
+        async with self.opened(tmp_path) as store:
+            await say(store, users[:12], "s1")
+            first = await store.read(TENANT, lambda unit: unit.changes.stamps(TENANT, users))
+            assert set(first) == set(users[:12])
+            await say(store, users[6:], "s2")
+            second = await store.read(TENANT, lambda unit: unit.changes.stamps(TENANT, users))
+            assert set(second) == set(users)
+            for user in users:
+                stamp = second[user][ChangeKind.MESSAGES]
+                assert stamp.session == ("s1" if user in users[:6] else "s2")
+                assert (stamp == first.get(user, {}).get(ChangeKind.MESSAGES)) is (user in users[:6])
 
     async def test_what_was_not_written_is_not_stamped(self, tmp_path: Path) -> None:
         """The stamp is of the same transaction."""
