@@ -13,6 +13,7 @@ from anaphora.storage.change_tables import changes
 from anaphora.storage.effects import Effects
 from anaphora.storage.erasure_tables import erasures
 from anaphora.storage.fact_tables import facts
+from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.tables import sessions
 from anaphora.storage.topic_tables import notepad_pages
 from anaphora.storage.upsert import insert_if_absent
@@ -46,9 +47,7 @@ _STAMPS = (
     .outerjoin(sessions, (sessions.c.tenant_id == changes.c.tenant_id) & (sessions.c.id == changes.c.session_uid))
     .where(changes.c.tenant_id == sa.bindparam("tenant"), changes.c.user_id.in_(sa.bindparam("users", expanding=True)))
 )
-_THERE = sa.select(changes.c.user_id, changes.c.kind).where(
-    changes.c.tenant_id == sa.bindparam("tenant"), changes.c.user_id.in_(sa.bindparam("users", expanding=True))
-)
+_THERE = by_keys((changes.c.user_id, changes.c.kind), key=(changes.c.tenant_id, changes.c.user_id, changes.c.kind))
 #: whether there is anything of a user whose change could be told
 _HOLDS = sa.select(
     sa.or_(
@@ -106,8 +105,8 @@ class SqlChanges:
         # A row that an erasure takes out meanwhile tells its listeners more than the stamp would have
         there: set[tuple[str, str, str]] = set()
         for tenant in sorted({row["b_tenant"] for row in rows}):
-            users = sorted({row["b_user"] for row in rows if row["b_tenant"] == tenant})
-            there |= {(tenant, user, kind) for user, kind in self._run(_THERE, {"tenant": tenant, "users": users})}
+            keys = [(tenant, row["b_user"], row["b_kind"]) for row in rows if row["b_tenant"] == tenant]
+            there |= {(tenant, *found) for found in self._run(_THERE[self._dialect], key_parameters(keys))}
         missing = [row for row in rows if (row["b_tenant"], row["b_user"], row["b_kind"]) not in there]
         if missing:
             self._run(_BEGIN[self._dialect], missing)
