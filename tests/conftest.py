@@ -17,7 +17,7 @@ from tests.databases.postgres import databases_of_a_test
 from anaphora.bootstrap.providers import embedder_from
 from anaphora.settings import Settings
 
-pytest_plugins = ["tests.conformance.report"]
+pytest_plugins = ["tests.conformance.long", "tests.conformance.report"]
 
 compile_once()
 

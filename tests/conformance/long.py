@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 import pytest
 
-LONG = frozenset(
+LONG: Final = frozenset(
     {
         "test_a_backlog_of_a_thousand_messages_drains_in_bounded_prompts",
         # of its many answers each takes seconds
@@ -20,11 +20,14 @@ LONG = frozenset(
         "test_the_summary_goes_on_however_long_the_conversation",
     }
 )
+#: over HTTP, and through the blocking interface; the databases beneath are asked every day
+DEARER: Final = frozenset(Path(__file__).parents[1] / name for name in ("client", "sync"))
 
 
-def leave_to_the_deep_run(items: Iterable[pytest.Item], folder: Path) -> None:
-    """Mark those of the tests of a folder."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark them before the marks are looked at."""
     for item in items:
-        if isinstance(item, pytest.Function) and item.originalname in LONG and item.path.parent == folder:
+        if isinstance(item, pytest.Function) and item.originalname in LONG and item.path.parent in DEARER:
             item.add_marker(pytest.mark.deep)
             item.add_marker(pytest.mark.timeout(900))
