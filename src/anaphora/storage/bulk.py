@@ -1,52 +1,98 @@
 """Many rows through one statement, without SQLAlchemy's work for each parameter of each row.
 
-On the append path that work costs more than SQLite's own. The statement is compiled once a dialect, each value goes
-through its column's own processor, and the driver gets plain tuples. Where parameters are not positional question
-marks, the statement is executed as usual.
+On the append path that work costs more than the database's own. Where parameters are positional question marks, the
+statement is compiled once, each value goes through its column's own processor, and the driver gets plain tuples. On
+PostgreSQL the rows travel together as JSON (`storage.records`): the server plans and runs one statement, not one a row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
 
 from anaphora.errors import AnaphoraError, InvalidInput
+from anaphora.storage.records import insertion, packed, packed_by_id, renewal
 
 #: the value of a row and how it reaches the driver
 _Slot = tuple[str, Callable[[Any], Any] | None]
+_Rows = Sequence[Mapping[str, Any]]
 
 
-def run_bulk(
-    connection: sa.Connection, statement: sa.Insert | sa.Update, table: sa.Table, rows: Sequence[Mapping[str, Any]]
-) -> None:
-    """Execute the statement for every row.
+def insert_bulk(connection: sa.Connection, statement: sa.Insert, table: sa.Table, rows: _Rows) -> None:
+    """Insert every row.
 
     Args:
-        connection: in a transaction.
-        statement: its parameters are named like the columns whose values they are, or `b_` for a key of the row.
-        table: whose columns those are; `b_tenant` is its tenant, `b_uid` its id.
-        rows: values by parameter; the same names in each.
+        connection: in a transaction; on PostgreSQL, of the tenant whose rows they are.
+        statement: inserts into the table.
+        table: has no vectors.
+        rows: values by column, the tenant among them; the same columns in each.
 
     Raises:
         InvalidInput: a value that its column cannot hold.
 
     """
-    if connection.dialect.paramstyle != "qmark":
-        connection.execute(statement, rows)
+    dialect = connection.dialect
+    if dialect.paramstyle == "qmark":
+        _run_tuples(connection, *_prepared(statement, table, tuple(rows[0]), dialect), rows)
         return
-    text, slots = _prepared(statement, table, tuple(rows[0]), connection.dialect)
+    tenant = rows[0]["tenant_id"]
+    with _refused():
+        texts = list(packed(table, rows))
+    for text in texts:
+        connection.exec_driver_sql(insertion(statement, table, tuple(rows[0]), dialect), (tenant, text))
+
+
+def update_bulk(connection: sa.Connection, table: sa.Table, rows: _Rows) -> None:
+    """Put the values of every row into the row of the table that has its id.
+
+    Args:
+        connection: in a transaction; on PostgreSQL, of the tenant whose rows they are.
+        table: its key is `tenant_id` and `id`.
+        rows: values by column, the key among them; the same columns in each, no id twice. No texts of people: a
+            binary kind of JSON, as which they travel to PostgreSQL, cannot hold every text.
+
+    Raises:
+        InvalidInput: a value that its column cannot hold.
+
+    """
+    dialect, names = connection.dialect, tuple(rows[0])
+    if dialect.paramstyle == "qmark":
+        _run_tuples(connection, *_prepared(_update(table, names), table, names, dialect), rows)
+        return
+    with _refused():
+        by_id = packed_by_id(table, rows)
+    ids = [row["id"] for row in rows]
+    connection.exec_driver_sql(renewal(table, names, dialect), (rows[0]["tenant_id"], ids, by_id))
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """What cannot be written as its column's kind is the caller's mistake."""
     try:
-        values = [
-            tuple([row[name] if process is None else process(row[name]) for name, process in slots]) for row in rows
-        ]
+        yield
     except (TypeError, ValueError) as error:
         if isinstance(error, AnaphoraError):
             raise
         raise InvalidInput(f"a value that the database cannot hold ({type(error).__name__})") from error
+
+
+def _run_tuples(connection: sa.Connection, text: str, slots: Sequence[_Slot], rows: _Rows) -> None:
+    with _refused():
+        values = [
+            tuple([row[name] if process is None else process(row[name]) for name, process in slots]) for row in rows
+        ]
     connection.exec_driver_sql(text, values)
+
+
+@lru_cache(maxsize=32)
+def _update(table: sa.Table, names: tuple[str, ...]) -> sa.Update:
+    key = [table.c[name] == sa.bindparam(name) for name in ("tenant_id", "id")]
+    new = {name: sa.bindparam(f"new_{name}") for name in names if name not in {"tenant_id", "id"}}
+    return sa.update(table).where(*key).values(new)
 
 
 @lru_cache(maxsize=32)
@@ -54,10 +100,8 @@ def _prepared(
     statement: sa.Insert | sa.Update, table: sa.Table, names: tuple[str, ...], dialect: sa.Dialect
 ) -> tuple[str, tuple[_Slot, ...]]:
     compiled = statement.compile(dialect=dialect, column_keys=names)
-    order = getattr(compiled, "positiontup", None) or ()
-    keys = {"b_tenant": "tenant_id", "b_uid": "id"}
-    slots = tuple((name, _processor(table.c[keys.get(name, name)], dialect)) for name in order)
-    return str(compiled), slots
+    order = [name.removeprefix("new_") for name in getattr(compiled, "positiontup", None) or ()]
+    return str(compiled), tuple((name, _processor(table.c[name], dialect)) for name in order)
 
 
 def _processor(column: sa.Column[Any], dialect: sa.Dialect) -> Callable[[Any], Any] | None:

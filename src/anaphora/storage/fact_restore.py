@@ -13,7 +13,7 @@ from anaphora.domain.fact_records import ChunkRecord
 from anaphora.domain.facts import FactVersion, Source
 from anaphora.ports.exchange import FactEntry, Said
 from anaphora.ports.rows import SessionRow
-from anaphora.storage.bulk import run_bulk
+from anaphora.storage.bulk import insert_bulk
 from anaphora.storage.effects import Effects
 from anaphora.storage.fact_rows import fact_values, source_values, version_values
 from anaphora.storage.fact_tables import chunks, fact_sources, fact_terms, fact_versions, facts
@@ -125,7 +125,7 @@ class SqlRestoreFacts:
 
     def _put(self, table: sa.Table, lines: Sequence[Mapping[str, Any]]) -> None:
         if lines:
-            run_bulk(self._connection, _INSERT[table], table, lines)
+            insert_bulk(self._connection, _INSERT[table], table, lines)
 
 
 def _versions(tenant: str, entry: FactEntry) -> Iterable[Mapping[str, Any]]:

@@ -17,7 +17,7 @@ from anaphora.errors import AnaphoraError, Erased, InvalidInput, KeyReused, NotF
 from anaphora.ports.rows import Append, SessionRow, StoredReceipt
 from anaphora.ports.store import Planner
 from anaphora.rules.passages import passages
-from anaphora.storage.bulk import run_bulk
+from anaphora.storage.bulk import insert_bulk
 from anaphora.storage.effects import Effects
 from anaphora.storage.erasures import SqlErasures
 from anaphora.storage.jobs import SqlJobs
@@ -330,8 +330,8 @@ class SqlMessages:
         }
 
     def _store(self, batch: _Batch) -> None:
-        run_bulk(self._connection, _INSERT_RECEIPT, receipts, batch.receipts)
-        run_bulk(self._connection, _INSERT, messages, batch.messages)
+        insert_bulk(self._connection, _INSERT_RECEIPT, receipts, batch.receipts)
+        insert_bulk(self._connection, _INSERT, messages, batch.messages)
         self._words.add(batch.words)
         self._sessions.advance(batch.touched.values())
         for key, row in batch.touched.items():

@@ -18,7 +18,7 @@ from anaphora.domain.topic_records import TopicRecord
 from anaphora.ports.exchange import Entry, Kept, Stamp
 from anaphora.ports.rows import SessionRow, StoredReceipt
 from anaphora.rules.passages import passages
-from anaphora.storage.bulk import run_bulk
+from anaphora.storage.bulk import insert_bulk
 from anaphora.storage.effects import Effects
 from anaphora.storage.fact_restore import SqlRestoreFacts
 from anaphora.storage.fact_tables import chunks
@@ -255,7 +255,7 @@ class SqlRestore(SqlRestoreFacts):
 
     def _insert(self, statement: sa.Insert, table: sa.Table, lines: Sequence[Mapping[str, Any]]) -> None:
         if lines:
-            run_bulk(self._connection, statement, table, lines)
+            insert_bulk(self._connection, statement, table, lines)
 
 
 def _message(row: SessionRow, message: MessageRecord) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from anaphora.domain.jobs import JobState
 from anaphora.domain.keys import SessionKey
 from anaphora.errors import NotFound
 from anaphora.ports.rows import SessionRow
-from anaphora.storage.bulk import run_bulk
+from anaphora.storage.bulk import update_bulk
 from anaphora.storage.document_tables import documents
 from anaphora.storage.documents import SqlDocuments
 from anaphora.storage.effects import Effects
@@ -70,19 +70,6 @@ _NAMES = sa.select(sessions.c.session_id).where(
 )
 _INSERT = insert_if_absent(sessions)
 _THIS = (sessions.c.tenant_id == sa.bindparam("b_tenant"), sessions.c.id == sa.bindparam("b_uid"))
-_ADVANCE = (
-    sa.update(sessions)
-    .where(*_THIS)
-    .values(
-        head=sa.bindparam("head"),
-        turns=sa.bindparam("turns"),
-        turn_starts=sa.bindparam("turn_starts"),
-        turn_finished=sa.bindparam("turn_finished"),
-        tokens=sa.bindparam("tokens"),
-        updated_at=sa.bindparam("updated_at"),
-        ended_at=sa.bindparam("ended_at"),
-    )
-)
 _AMENDED = (
     sa.update(sessions)
     .where(*_THIS)
@@ -185,14 +172,13 @@ class SqlSessions(SqlExpiry):
 
     def advance(self, rows: Iterable[SessionRow]) -> None:
         """Write down how far the sessions have come."""
-        run_bulk(
+        update_bulk(
             self._connection,
-            _ADVANCE,
             sessions,
             [
                 {
-                    "b_tenant": row.key.tenant,
-                    "b_uid": row.id,
+                    "tenant_id": row.key.tenant,
+                    "id": row.id,
                     "head": row.head,
                     "turns": row.turns,
                     "turn_starts": row.turn_starts,

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from anaphora.domain.topic_records import TopicRecord
 from anaphora.domain.topics import Topic
 from anaphora.ports.rows import SessionRow
-from anaphora.storage.bulk import run_bulk
+from anaphora.storage.bulk import insert_bulk
 from anaphora.storage.topic_tables import topics
 from anaphora.storage.topics import TOPIC_COLUMNS, topic_from, topic_values
 
@@ -46,7 +46,7 @@ def restore_topics(connection: sa.Connection, row: SessionRow, records: Sequence
     """Insert topics of a session. What they mean is computed here."""
     if records:
         lines = [topic_values(row.key.tenant, _topic(row, record)) for record in records]
-        run_bulk(connection, _INSERT, topics, lines)
+        insert_bulk(connection, _INSERT, topics, lines)
 
 
 def _topic(row: SessionRow, record: TopicRecord) -> Topic:

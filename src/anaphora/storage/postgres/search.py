@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
 from anaphora.storage.columns import metadata
+from anaphora.storage.records import lists
 from anaphora.storage.scope import Scope, tokens_of
 from anaphora.storage.types import UtcTime
 from anaphora.storage.word_search import COMMON, Found, WordSearch
@@ -49,15 +50,13 @@ message_words = sa.Table(
 #: the same rows, those of the transaction's tenant, as who owns them sees them: there is no policy on it, behind which
 #: the index of words could not be used. All that is found is found in it
 _found = sa.table("found_words", *(sa.column(column.name, column.type) for column in message_words.columns))
-_ADD = sa.text(
+#: $1 is the tenant, $2 a list of what `_rows` gives
+_ADD = (
     "INSERT INTO message_words (tenant_id, session_uid, seq, part, parts, added, words, unspaced)"
-    " VALUES (:tenant, :uid, :seq, :part, :parts, coalesce(:added, clock_timestamp()),"
-    " to_tsvector('anaphora', :text) || array_to_tsvector(ARRAY[:owner, :agent, :session]), :unspaced)"
-).bindparams(
-    *(sa.bindparam(name, type_=sa.Text) for name in ("tenant", "text", "owner", "agent", "session", "unspaced")),
-    sa.bindparam("uid", type_=sa.Uuid),
-    sa.bindparam("added", type_=UtcTime()),
-    *(sa.bindparam(name, type_=sa.Integer) for name in ("seq", "part", "parts")),
+    " SELECT CAST($1 AS TEXT), uid, seq, part, parts, coalesce(added, clock_timestamp()),"
+    " to_tsvector('anaphora', said) || array_to_tsvector(ARRAY[owner, agent, session]), unspaced"
+    " FROM json_to_recordset(CAST($2 AS JSON)) AS given(uid UUID, seq INTEGER, part INTEGER, parts INTEGER,"
+    " added TIMESTAMPTZ, said TEXT, owner TEXT, agent TEXT, session TEXT, unspaced TEXT)"
 )
 _OF_SESSION = (
     message_words.c.tenant_id == sa.bindparam("b_tenant"),
@@ -128,16 +127,19 @@ class TsWords(WordSearch):
 
     def add(self, entries: Sequence[Indexed]) -> None:
         """Index messages that were appended in this transaction."""
-        rows = [row for entry in entries for row in _rows(entry)]
-        if rows:
-            self._connection.execute(_ADD, rows)
+        if entries:
+            self._add(entries[0].key.tenant, (row for entry in entries for row in _rows(entry)))
 
     def replace(self, old: Indexed, passages: tuple[str, ...]) -> None:
         """Other passages in the place of those of a message; none take it out of the index."""
         where = {"b_tenant": old.key.tenant, "b_uid": old.session_id, "b_seq": old.seq}
         first = self._connection.execute(_FORGET_ONE, where).scalars().first()
         if passages:
-            self._connection.execute(_ADD, list(_rows(replace(old, passages=passages), added=first)))
+            self._add(old.key.tenant, _rows(replace(old, passages=passages), added=first))
+
+    def _add(self, tenant: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        for text in lists(rows):
+            self._connection.exec_driver_sql(_ADD, (tenant, text))
 
     def forget(self, tenant: str, session_id: UUID) -> None:
         """Take every message of a session out of the index."""
@@ -196,13 +198,12 @@ def _rows(entry: Indexed, *, added: datetime | None = None) -> Iterator[dict[str
     owner, agent, session = map(beside, tokens_of(entry.key, entry.session_id))
     for part, text in enumerate(entry.passages):
         yield {
-            "tenant": entry.key.tenant,
             "uid": entry.session_id,
             "seq": entry.seq,
             "part": part,
             "parts": len(entry.passages),
             "added": added,
-            "text": plain(text),
+            "said": plain(text),
             "owner": owner,
             "agent": agent,
             "session": session,
