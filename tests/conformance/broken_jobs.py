@@ -188,34 +188,42 @@ class CountsOnlyEnds(Broken):
 
 @caught_by("test_a_job_that_is_claimed_is_not_there_for_others", "test_one_job_is_claimed_by_one_worker")
 class GivesAJobToTwoWorkers(Broken):
-    def jobs_claim(self, unit: Unit, tenant: str, job_id: UUID, *, owner: str, now: datetime, **how: Any) -> Job | None:
-        job = unit.jobs.claim(tenant, job_id, owner=owner, now=now, **how)
-        running = [one for one in every(unit) if one.id == job_id and one.state is JobState.RUNNING]
+    def jobs_claim(
+        self, unit: Unit, tenant: str, job_ids: Sequence[UUID], *, owner: str, now: datetime, **how: Any
+    ) -> Job | None:
+        job = unit.jobs.claim(tenant, job_ids, owner=owner, now=now, **how)
+        running = [one for one in every(unit) if one.id in job_ids and one.state is JobState.RUNNING]
         return job or (replace(running[0], lease_owner=owner) if running else None)
+
+
+@caught_by("test_of_several_jobs_a_claim_takes_the_first_that_is_free")
+class TriesOneOnly(Broken):
+    def jobs_claim(self, unit: Unit, tenant: str, job_ids: Sequence[UUID], **how: Any) -> Job | None:
+        return unit.jobs.claim(tenant, job_ids[:1], **how)
 
 
 @caught_by("test_what_is_not_due_or_not_there_cannot_be_claimed")
 class GivesJobsTooEarly(Broken):
-    def jobs_claim(self, unit: Unit, tenant: str, job_id: UUID, *, now: datetime, **how: Any) -> Job | None:
-        return unit.jobs.claim(tenant, job_id, now=now + DAY, **how)
+    def jobs_claim(self, unit: Unit, tenant: str, job_ids: Sequence[UUID], *, now: datetime, **how: Any) -> Job | None:
+        return unit.jobs.claim(tenant, job_ids, now=now + DAY, **how)
 
 
 @caught_by("test_a_lease_that_is_over_can_be_taken_and_counts_again", "test_one_job_is_claimed_by_one_worker")
 class LeasesForEver(Broken):
-    def jobs_claim(self, unit: Unit, tenant: str, job_id: UUID, *, now: datetime, **how: Any) -> Job | None:
-        return unit.jobs.claim(tenant, job_id, now=min(now, NOW), **how)
+    def jobs_claim(self, unit: Unit, tenant: str, job_ids: Sequence[UUID], *, now: datetime, **how: Any) -> Job | None:
+        return unit.jobs.claim(tenant, job_ids, now=min(now, NOW), **how)
 
 
 @caught_by("test_a_claim_that_read_the_clock_before_another_was_done_comes_too_late")
 class KnowsNoOlderClock(Broken):
     """A lease that is longer than its own, by however little, is from the future."""
 
-    def jobs_claim(self, unit: Unit, tenant: str, job_id: UUID, *, now: datetime, **how: Any) -> Job | None:
+    def jobs_claim(self, unit: Unit, tenant: str, job_ids: Sequence[UUID], *, now: datetime, **how: Any) -> Job | None:
         longest = now + timedelta(seconds=how["lease_seconds"])
         for held in unit.jobs.list(tenant):
-            if held.id == job_id and held.lease_until is not None and held.lease_until > longest:
+            if held.id in job_ids and held.lease_until is not None and held.lease_until > longest:
                 now = held.lease_until
-        return unit.jobs.claim(tenant, job_id, now=now, **how)
+        return unit.jobs.claim(tenant, job_ids, now=now, **how)
 
 
 @caught_by("test_a_lease_longer_than_any_lease_counts_as_over")

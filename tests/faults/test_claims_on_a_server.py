@@ -74,7 +74,7 @@ async def second(place: Place) -> Job | None:
             before = threading.Thread(target=lambda: asyncio.run(first(place)))
             before.start()
             before.join()
-            return unit.jobs.claim(tenant, job_id, owner="second", now=now, lease_seconds=LEASE)
+            return unit.jobs.claim(tenant, [job_id], owner="second", now=now, lease_seconds=LEASE)
 
         return await services.store.write(tenant, claiming)
 
@@ -85,7 +85,7 @@ async def first(place: Place) -> None:
         ((tenant, job_id),) = await services.store.due_jobs(now=None, lease_seconds=LEASE, with_model=True, limit=8)
         job = await services.store.write(
             tenant,
-            lambda unit: unit.jobs.claim(tenant, job_id, owner="first", now=unit.now(), lease_seconds=LEASE),
+            lambda unit: unit.jobs.claim(tenant, [job_id], owner="first", now=unit.now(), lease_seconds=LEASE),
         )
         assert job is not None
         assert job.lease_until is not None

@@ -117,8 +117,8 @@ async def queued(store: SqliteStore, key: SessionKey = KEY, kind: JobKind = JobK
 
 
 async def claimed(store: SqliteStore, *, owner: str = "w1", now: datetime = NOW, tenant: str = "t") -> Job:
-    (found,) = await store.due_jobs(now=now, lease_seconds=LEASE, with_model=True, limit=1)
-    job = await store.write(tenant, lambda unit: unit.jobs.claim(*found, owner=owner, now=now, lease_seconds=LEASE))
+    ((of, due),) = await store.due_jobs(now=now, lease_seconds=LEASE, with_model=True, limit=1)
+    job = await store.write(tenant, lambda unit: unit.jobs.claim(of, [due], owner=owner, now=now, lease_seconds=LEASE))
     assert job is not None
     assert job.tenant == tenant
     return job

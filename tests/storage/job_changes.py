@@ -75,7 +75,7 @@ def job_of(unit: SqlUnit, job_id: UUID, tenant: str = "t") -> Job:
 
 
 def claimed(unit: SqlUnit, job: Job, *, owner: str = "w1", now: datetime = NOW) -> Job | None:
-    return unit.jobs.claim(job.tenant, job.id, owner=owner, now=now, lease_seconds=LEASE)
+    return unit.jobs.claim(job.tenant, [job.id], owner=owner, now=now, lease_seconds=LEASE)
 
 
 def taken(unit: SqlUnit, job: Job) -> Fence:
@@ -133,7 +133,7 @@ def pull(unit: SqlUnit, fence: Fence, now: datetime) -> bool:
 
 
 def claim_again(unit: SqlUnit, fence: Fence, now: datetime) -> bool:
-    return unit.jobs.claim(fence.tenant, fence.job_id, owner="w2", now=now, lease_seconds=30) is not None
+    return unit.jobs.claim(fence.tenant, [fence.job_id], owner="w2", now=now, lease_seconds=30) is not None
 
 
 FREE = {"lease_owner": None, "lease_until": None}

@@ -240,8 +240,8 @@ async def test_jobs_of_an_earlier_revision_are_what_they_were_and_go_on(name: st
         assert await store.due_count(now=None, with_model=True) == 2
         assert not await store.write("t", lambda unit: plan(unit, JobKind.SUMMARISE)), "one of a kind (I4)"
         assert await store.write("t", lambda unit: plan(unit, JobKind.EMBED))
-        (claimable, *_) = await store.due_jobs(now=after(2), lease_seconds=60, with_model=True, limit=9)
-        job = await store.write("t", lambda u: u.jobs.claim(*claimable, owner="w", now=after(2), lease_seconds=60))
+        ((_, due), *_) = await store.due_jobs(now=after(2), lease_seconds=60, with_model=True, limit=9)
+        job = await store.write("t", lambda u: u.jobs.claim("t", [due], owner="w", now=after(2), lease_seconds=60))
         assert job is not None
         assert job.reason in {"it is queued", None}
         row = await store.read("t", row_of)

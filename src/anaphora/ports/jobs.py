@@ -30,8 +30,13 @@ class Jobs(Protocol):
         """Queue a job unless one is live; a running one is told to look again. True if queued."""
         ...
 
-    def claim(self, tenant: str, job_id: UUID, *, owner: str, now: datetime, lease_seconds: float) -> Job | None:
-        """Take the lease and count the attempt; None if somebody else was faster."""
+    def claim(
+        self, tenant: str, job_ids: Sequence[UUID], *, owner: str, now: datetime, lease_seconds: float
+    ) -> Job | None:
+        """Take the lease of the first of these that is due and free, count the attempt; None if others were faster.
+
+        The first is the one that is due longest. Nobody waits for one that somebody else is just claiming.
+        """
         ...
 
     def set_range(self, fence: Fence, span: SeqRange, *, now: datetime) -> bool:

@@ -195,7 +195,7 @@ class Unit(Protocol):
     """One transaction: everything in it happens together or not at all."""
 
     def now(self) -> datetime:
-        """The time on the clock that all users of the database share: leases are measured by it."""
+        """When the transaction began or later, on the clock that all users of the database share: that of leases."""
         ...
 
     @property

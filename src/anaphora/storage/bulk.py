@@ -90,8 +90,10 @@ def _run_tuples(connection: sa.Connection, text: str, slots: Sequence[_Slot], ro
 
 @lru_cache(maxsize=32)
 def _update(table: sa.Table, names: tuple[str, ...]) -> sa.Update:
-    key = [table.c[name] == sa.bindparam(name) for name in ("tenant_id", "id")]
-    new = {name: sa.bindparam(f"new_{name}") for name in names if name not in {"tenant_id", "id"}}
+    key = [table.c[name] == sa.bindparam(f"b_{name}") for name in ("tenant_id", "id")]
+    new: dict[str, sa.BindParameter[Any]] = {
+        name: sa.bindparam(f"b_{name}") for name in names if name not in {"tenant_id", "id"}
+    }
     return sa.update(table).where(*key).values(new)
 
 
@@ -100,7 +102,7 @@ def _prepared(
     statement: sa.Insert | sa.Update, table: sa.Table, names: tuple[str, ...], dialect: sa.Dialect
 ) -> tuple[str, tuple[_Slot, ...]]:
     compiled = statement.compile(dialect=dialect, column_keys=names)
-    order = [name.removeprefix("new_") for name in getattr(compiled, "positiontup", None) or ()]
+    order = [name.removeprefix("b_") for name in getattr(compiled, "positiontup", None) or ()]
     return str(compiled), tuple((name, _processor(table.c[name], dialect)) for name in order)
 
 

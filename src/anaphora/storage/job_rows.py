@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -107,6 +108,19 @@ def job_from(row: AnyRow) -> Job:
         reason=row.reason,
         created_at=row.created_at,
         updated_at=row.updated_at,
+    )
+
+
+def taken(job: Job, *, owner: str, until: datetime, now: datetime) -> Job:
+    """The job as its claim leaves it."""
+    return replace(
+        job,
+        state=JobState.RUNNING,
+        attempt=job.attempt + 1,
+        lease_owner=owner,
+        lease_until=until,
+        rearm=False,
+        updated_at=now,
     )
 
 

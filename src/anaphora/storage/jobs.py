@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 
 from anaphora.domain.jobs import Fence, Job, JobKind, JobState
 from anaphora.domain.keys import SeqRange, uuid7
 from anaphora.ports.rows import Head, SessionRow
 from anaphora.ports.store import Planner
+from anaphora.storage.due_jobs import CLAIMABLE, FAIR, LIVE, NOW, doable
 from anaphora.storage.effects import Effects
-from anaphora.storage.job_rows import JOB_COLUMNS, fence_parameters, job_from, lease_of, new_job, place_of
+from anaphora.storage.job_rows import JOB_COLUMNS, fence_parameters, job_from, lease_of, new_job, place_of, taken
 from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.policy import AppendPolicy
 from anaphora.storage.summaries import HEADS_BY_KEY, head_from
@@ -28,20 +31,30 @@ log = logging.getLogger("anaphora.jobs")
 _START = Head()
 
 _QUEUED, _RUNNING, _DONE, _FAILED = (state.value for state in JobState)
-#: word for word the condition of the partial index, so that what is done costs nothing
-_LIVE = sa.text(f"state IN ('{_QUEUED}', '{_RUNNING}')")
 _SESSION = (sessions.c.tenant_id == jobs.c.tenant_id) & (sessions.c.id == jobs.c.session_uid)
 _SELECT = sa.select(*JOB_COLUMNS).join(sessions, _SESSION)
 _INSERT = insert_if_absent(jobs)
 _THIS = (jobs.c.tenant_id == sa.bindparam("b_tenant"), jobs.c.id == sa.bindparam("b_id"))
-_GET = _SELECT.where(*_THIS)
-#: locked, unless somebody else has: who wants to claim it does not wait for them, there may be other jobs
-_NOT_HELD = sa.select(jobs.c.id).where(*_THIS).with_for_update(skip_locked=True)
+_FIRST_OF = (
+    _SELECT.where(jobs.c.tenant_id == sa.bindparam("b_tenant"), LIVE, CLAIMABLE)
+    .order_by(jobs.c.run_at, jobs.c.id)
+    .limit(1)
+)
+#: the first that could be claimed of some jobs; where many write, locked: those that somebody else has are passed
+#: over, who wants one does not wait for them
+_FREE_ONE: Mapping[str, sa.Select[Any]] = MappingProxyType(
+    {
+        "sqlite": _FIRST_OF.where(jobs.c.id.in_(sa.bindparam("b_ids", expanding=True))),
+        "postgresql": _FIRST_OF.where(
+            jobs.c.id == sa.any_(sa.bindparam("b_ids", type_=postgresql.ARRAY(sa.Uuid)))
+        ).with_for_update(of=jobs, skip_locked=True),
+    }
+)
 #: the live jobs of sessions, locked: nobody claims a queued one before our messages are there to be seen
 _LIVE_OF = by_keys(
     (jobs.c.tenant_id, jobs.c.session_uid, jobs.c.kind, jobs.c.state, jobs.c.rearm, jobs.c.run_at),
     (jobs.c.tenant_id, jobs.c.session_uid, jobs.c.kind),
-    _LIVE,
+    LIVE,
     lock=True,
 )
 _REARM = (
@@ -54,7 +67,6 @@ _REARM = (
     )
     .values(rearm=True)
 )
-_NOW = sa.bindparam("now", type_=jobs.c.run_at.type)
 _HURRY = (
     sa.update(jobs)
     .where(
@@ -65,28 +77,18 @@ _HURRY = (
         jobs.c.attempt == 0,
         sa.not_(jobs.c.needs_model),
     )
-    .values(run_at=sa.bindparam("later", type_=jobs.c.run_at.type), updated_at=_NOW)
-)
-#: how far ahead of ours a clock may be: of another host, or of who held the row for which we waited
-_AHEAD = sa.bindparam("ahead", type_=jobs.c.run_at.type)
-#: where a lease that was taken by such a clock ends at the latest
-_HORIZON = sa.bindparam("horizon", type_=jobs.c.run_at.type)
-#: queued and due (or written in the future: the clock was set back, and nobody knows how long to wait); or running
-#: with a lease that is over, or that reaches further than any lease could
-_CLAIMABLE = sa.or_(
-    sa.and_(jobs.c.state == _QUEUED, sa.or_(jobs.c.run_at <= _NOW, jobs.c.updated_at > _AHEAD)),
-    sa.and_(jobs.c.state == _RUNNING, sa.or_(jobs.c.lease_until <= _NOW, jobs.c.lease_until > _HORIZON)),
+    .values(run_at=sa.bindparam("later", type_=jobs.c.run_at.type), updated_at=NOW)
 )
 _CLAIM = (
     sa.update(jobs)
-    .where(*_THIS, _CLAIMABLE)
+    .where(*_THIS, CLAIMABLE)
     .values(
         state=_RUNNING,
         attempt=jobs.c.attempt + 1,
         lease_owner=sa.bindparam("owner"),
         lease_until=sa.bindparam("until"),
         rearm=False,
-        updated_at=_NOW,
+        updated_at=NOW,
     )
 )
 #: the fence, but for the epoch of the session
@@ -113,19 +115,19 @@ def _holds(*, lock: bool) -> sa.Select[Any]:
 _HOLDS, _HOLDS_LOCKED = _holds(lock=False), _holds(lock=True)
 _FENCED_UPDATE = sa.update(jobs).where(*_FENCED)
 _FREE = {"lease_owner": None, "lease_until": None}
-_SET_RANGE = _FENCED_UPDATE.values(start=sa.bindparam("at"), stop=sa.bindparam("end"), updated_at=_NOW)
-_HEARTBEAT = _FENCED_UPDATE.values(lease_until=sa.bindparam("until"), updated_at=_NOW)
-_FINISH = _FENCED_UPDATE.values(state=_DONE, **_FREE, updated_at=_NOW).returning(jobs.c.rearm)
+_SET_RANGE = _FENCED_UPDATE.values(start=sa.bindparam("at"), stop=sa.bindparam("end"), updated_at=NOW)
+_HEARTBEAT = _FENCED_UPDATE.values(lease_until=sa.bindparam("until"), updated_at=NOW)
+_FINISH = _FENCED_UPDATE.values(state=_DONE, **_FREE, updated_at=NOW).returning(jobs.c.rearm)
 _RETRY_LATER = _FENCED_UPDATE.values(
-    state=_QUEUED, run_at=sa.bindparam("later"), reason=sa.bindparam("why"), rearm=False, **_FREE, updated_at=_NOW
+    state=_QUEUED, run_at=sa.bindparam("later"), reason=sa.bindparam("why"), rearm=False, **_FREE, updated_at=NOW
 )
 _RELEASE = _FENCED_UPDATE.values(
-    state=_QUEUED, run_at=_NOW, attempt=jobs.c.attempt - 1, rearm=False, **_FREE, updated_at=_NOW
+    state=_QUEUED, run_at=NOW, attempt=jobs.c.attempt - 1, rearm=False, **_FREE, updated_at=NOW
 )
 _WITHDRAW = (
-    sa.update(jobs).where(*_THIS, _LIVE).values(state=_DONE, reason="its messages changed", **_FREE, updated_at=_NOW)
+    sa.update(jobs).where(*_THIS, LIVE).values(state=_DONE, reason="its messages changed", **_FREE, updated_at=NOW)
 )
-_FAIL = _FENCED_UPDATE.values(state=_FAILED, reason=sa.bindparam("why"), **_FREE, updated_at=_NOW)
+_FAIL = _FENCED_UPDATE.values(state=_FAILED, reason=sa.bindparam("why"), **_FREE, updated_at=NOW)
 
 
 class SqlJobs:
@@ -133,7 +135,6 @@ class SqlJobs:
 
     def __init__(self, connection: sa.Connection, policy: AppendPolicy, effects: Effects, *, writing: bool) -> None:
         self._holds = _HOLDS_LOCKED if writing else _HOLDS
-        self._locks = writing
         self._connection = connection
         self._run = connection.execute
         self._policy = policy
@@ -234,28 +235,22 @@ class SqlJobs:
         self, *, now: datetime, lease_seconds: float, with_model: bool, limit: int, with_embedder: bool = True
     ) -> Sequence[tuple[str, UUID]]:
         """Tenant and id of jobs that could be claimed now, oldest first, fair between tenants."""
-        turn = sa.func.row_number().over(partition_by=jobs.c.tenant_id, order_by=(jobs.c.run_at, jobs.c.id))
-        query = sa.select(jobs.c.tenant_id, jobs.c.id, jobs.c.run_at, turn.label("place")).where(_LIVE, _CLAIMABLE)
-        query = _doable(query, with_model=with_model, with_embedder=with_embedder)
-        ranked = query.subquery()
-        fair = (
-            sa.select(ranked.c.tenant_id, ranked.c.id)
-            .order_by(ranked.c.place, ranked.c.run_at, ranked.c.tenant_id)
-            .limit(limit)
-        )
-        rows = self._run(fair, lease_of(now, lease_seconds))
-        return [(row.tenant_id, row.id) for row in rows]
+        fair = FAIR[with_model, with_embedder]
+        return [(tenant, uid) for tenant, uid in self._run(fair, {**lease_of(now, lease_seconds), "most": limit})]
 
-    def claim(self, tenant: str, job_id: UUID, *, owner: str, now: datetime, lease_seconds: float) -> Job | None:
-        """Take the lease and count the attempt; None if somebody else was faster."""
+    def claim(
+        self, tenant: str, job_ids: Sequence[UUID], *, owner: str, now: datetime, lease_seconds: float
+    ) -> Job | None:
+        """Take the lease of the first of these that is due and free, count the attempt; None if others were faster."""
         until = now + timedelta(seconds=lease_seconds)
-        this = {"b_tenant": tenant, "b_id": job_id}
-        if self._locks and self._run(_NOT_HELD, this).first() is None:
+        lease = lease_of(now, lease_seconds)
+        free = _FREE_ONE[self._connection.dialect.name]
+        found = self._run(free, {"b_tenant": tenant, "b_ids": list(job_ids), **lease}).first()
+        if found is None:
             return None
-        claimed = self._run(_CLAIM, {**this, "owner": owner, "until": until, **lease_of(now, lease_seconds)}).rowcount
-        if not claimed:
-            return None
-        return job_from(self._run(_GET, this).one())
+        this = {"b_tenant": tenant, "b_id": found.id}
+        claimed = self._run(_CLAIM, {**this, "owner": owner, "until": until, **lease}).rowcount
+        return taken(job_from(found), owner=owner, until=until, now=now) if claimed else None
 
     def set_range(self, fence: Fence, span: SeqRange, *, now: datetime) -> bool:
         """Write down what the claim took on. False if the fence is broken."""
@@ -363,7 +358,7 @@ class SqlJobs:
             query = query.where(jobs.c.session_uid == session_id)
         if user is not None:
             query = query.where(sessions.c.user_id == user)
-        query = _doable(query, with_model=with_model, with_embedder=with_embedder)
+        query = doable(query, with_model=with_model, with_embedder=with_embedder)
         if stuck_before is not None:
             query = query.where(
                 sa.or_(
@@ -376,21 +371,12 @@ class SqlJobs:
 
     def due_count(self, *, now: datetime | None, with_model: bool, with_embedder: bool = True) -> int:
         """Live jobs a worker could take at `now` (None: at any time), running ones included."""
-        query = sa.select(sa.func.count()).select_from(jobs).where(_LIVE)
+        query = sa.select(sa.func.count()).select_from(jobs).where(LIVE)
         if now is not None:
             query = query.where(sa.or_(jobs.c.state == _RUNNING, jobs.c.run_at <= now, jobs.c.updated_at > now))
-        query = _doable(query, with_model=with_model, with_embedder=with_embedder)
+        query = doable(query, with_model=with_model, with_embedder=with_embedder)
         return int(self._run(query).scalar_one())
 
     def _change(self, statement: sa.Update, fence: Fence, **values: object) -> bool:
         changed = self._run(statement, {**fence_parameters(fence), **values}).rowcount
         return bool(changed)
-
-
-def _doable(query: sa.Select[Any], *, with_model: bool, with_embedder: bool) -> sa.Select[Any]:
-    """Only jobs for which a worker has what they need."""
-    if not with_model:
-        query = query.where(sa.not_(jobs.c.needs_model))
-    if not with_embedder:
-        query = query.where(jobs.c.kind != JobKind.EMBED.value)
-    return query

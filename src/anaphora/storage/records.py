@@ -74,7 +74,9 @@ def insertion(statement: sa.Insert, table: sa.Table, names: tuple[str, ...], dia
         + ", ".join(f"{_quoted(c, dialect)} {_travelling(c, dialect)}" for c in columns)
         + ")"
     )
-    values = [sa.literal_column(_cast(f"given.{_quoted(c, dialect)}", c, dialect)) for c in columns]
+    values: list[sa.ColumnElement[Any]] = [
+        sa.literal_column(_cast(f"given.{_quoted(c, dialect)}", c, dialect)) for c in columns
+    ]
     rows = sa.select(sa.literal_column("CAST($1 AS TEXT)"), *values).select_from(given)
     return str(statement.from_select(["tenant_id", *columns], rows).compile(dialect=dialect))
 
@@ -83,15 +85,15 @@ def insertion(statement: sa.Insert, table: sa.Table, names: tuple[str, ...], dia
 def renewal(table: sa.Table, names: tuple[str, ...], dialect: sa.Dialect) -> str:
     """The update of rows with these columns: $1 is the tenant, $2 the ids, $3 what `packed_by_id` gives."""
     columns = [table.c[name] for name in names if name not in {"tenant_id", "id"}]
-    new = {
-        c: sa.literal_column(
+    new: dict[str, sa.ColumnElement[Any]] = {
+        c.name: sa.literal_column(
             f"CAST(CAST($3 AS JSONB) -> CAST({table.name}.id AS TEXT) ->> '{c.name}'"
             f" AS {c.type.compile(dialect=dialect)})"
         )
         for c in columns
     }
     this = table.c.tenant_id == sa.literal_column("$1"), table.c.id == sa.literal_column("ANY(CAST($2 AS UUID[]))")
-    update = sa.update(table).where(*this).values({c.name: value for c, value in new.items()})
+    update = sa.update(table).where(*this).values(new)
     return str(update.compile(dialect=dialect))
 
 

@@ -96,5 +96,5 @@ class SqlUnit:
         )
 
     def now(self) -> datetime:
-        """The time on the clock that all users of the database share."""
+        """The time on the clock that all users of the database share, or when the transaction began by it."""
         return self._now()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -129,12 +129,12 @@ class Worker:
         if not queue.is_fresh(self.clock.monotonic()):
             await self._look()
         for _ in range(_LOOKS):
-            while (due := queue.next(self.randomness(1)[0])) is not None:
-                job = await self._claim(*due)
+            while (wanted := queue.next(self.randomness(1)[0])) is not None:
+                job = await self._claim(*wanted)
                 if job is not None:
-                    queue.won()
+                    queue.won(wanted, job.id)
                     return job
-                queue.beaten()
+                queue.beaten(wanted)
             if not await self._look():
                 break
         return None
@@ -152,20 +152,20 @@ class Worker:
         self._queue.looked(due, self.clock.monotonic())
         return bool(due)
 
-    async def _claim(self, tenant: str, job_id: UUID) -> Job | None:
+    async def _claim(self, tenant: str, job_ids: Sequence[UUID]) -> Job | None:
         # a claim on disk must come back to be released: cancelled between, it would hold its lease for nobody
         with anyio.CancelScope(shield=True):
-            job = await self.store.write(tenant, self._claiming(tenant, job_id))
+            job = await self.store.write(tenant, self._claiming(tenant, job_ids))
         if job is not None:
             self.failpoint("worker.claimed")
             _status(job, JobState.RUNNING)
         return job
 
-    def _claiming(self, tenant: str, job_id: UUID) -> Callable[[Unit], Job | None]:
+    def _claiming(self, tenant: str, job_ids: Sequence[UUID]) -> Callable[[Unit], Job | None]:
         # the clock is read in the transaction: a lease must not be older than its claim; and it is the database's own,
         # by which the workers of other hosts judge it
         return lambda unit: unit.jobs.claim(
-            tenant, job_id, owner=self.owner, now=unit.now(), lease_seconds=self.work.lease_seconds
+            tenant, job_ids, owner=self.owner, now=unit.now(), lease_seconds=self.work.lease_seconds
         )
 
     async def do(self, job: Job) -> None:

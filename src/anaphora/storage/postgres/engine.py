@@ -27,6 +27,8 @@ ROLE = "anaphora"
 _CONNECT_TIMEOUT = 10.0
 #: stands in the notes of a connection on which a statement failed since it was last taken away
 FAILED = "anaphora_failed"
+#: stands in the notes of a connection: when its transaction began, by the server's clock
+BEGAN = "anaphora_began"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +81,11 @@ async def user_may_see_everything(connection: Any) -> bool:  # noqa: ANN401 - as
     return bool(await connection.fetchval("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"))
 
 
-#: who the transaction is for; the policies of every table compare it with the row's tenant
-FOR_TENANT = sa.text("SELECT set_config('anaphora.tenant', :tenant, true)")
+#: who the transaction is for; the policies of every table compare it with the row's tenant. And what time it is there
+FOR_TENANT = sa.text("SELECT set_config('anaphora.tenant', :tenant, true), clock_timestamp()")
 #: the same, and the number by which the server will know whether a transaction was committed
-FOR_WRITING = sa.text("SELECT set_config('anaphora.tenant', :tenant, true), pg_current_xact_id()::text")
+FOR_WRITING = sa.text(
+    "SELECT set_config('anaphora.tenant', :tenant, true), clock_timestamp(), pg_current_xact_id()::text"
+)
 #: not for one tenant: to look for jobs ("queue"), or to examine everything ("all"); what was said is for neither
-FOR_SCOPE = sa.text("SELECT set_config('anaphora.scope', :scope, true)")
+FOR_SCOPE = sa.text("SELECT set_config('anaphora.scope', :scope, true), clock_timestamp()")

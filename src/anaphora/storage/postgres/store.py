@@ -24,7 +24,7 @@ from anaphora.storage.policy import DEFAULT_MAX_ATTEMPTS, AppendPolicy
 from anaphora.storage.postgres.appends import Appends, Results
 from anaphora.storage.postgres.document_search import TsDocuments
 from anaphora.storage.postgres.dsn import Dsn
-from anaphora.storage.postgres.engine import Connector
+from anaphora.storage.postgres.engine import BEGAN, Connector
 from anaphora.storage.postgres.opening import open_server
 from anaphora.storage.postgres.search import TsWords
 from anaphora.storage.postgres.transactions import Transactions
@@ -33,8 +33,6 @@ from anaphora.storage.postgres.wakeups import Wakeups
 from anaphora.storage.unit import SqlUnit
 
 T = TypeVar("T")
-
-_CLOCK = sa.text("SELECT clock_timestamp()")
 
 
 class PostgresStore:
@@ -220,7 +218,7 @@ class PostgresStore:
     def _now(self, connection: sa.Connection) -> datetime:
         if self._time is not None:
             return self._time.now()
-        return cast("datetime", connection.execute(_CLOCK).scalar_one())
+        return cast("datetime", connection.info[BEGAN])
 
 
 def _retrieved(task: asyncio.Task[Any]) -> None:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, TypeVar
 import sqlalchemy as sa
 
 from anaphora.errors import CommitUnknown, StoreError
-from anaphora.storage.postgres.engine import FAILED, FOR_SCOPE, FOR_TENANT, FOR_WRITING
+from anaphora.storage.postgres.engine import BEGAN, FAILED, FOR_SCOPE, FOR_TENANT, FOR_WRITING
 from anaphora.storage.postgres.errors import TryAgain, translated
+from anaphora.storage.types import AnyRow
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -80,7 +81,7 @@ class Transactions:
 
         def whole(connection: sa.Connection) -> T:
             with connection.begin():
-                connection.execute(introduce, who)
+                _introduced(connection, introduce, who)
                 return work(connection)
 
         with translated():
@@ -93,7 +94,7 @@ class Transactions:
 
         def whole(connection: sa.Connection) -> T:
             with connection.begin() as transaction:
-                number = str(connection.execute(FOR_WRITING, {"tenant": tenant}).one()[1])
+                number = str(_introduced(connection, FOR_WRITING, {"tenant": tenant})[2])
                 life = _life(connection)
                 result = _sound(connection, work)
                 before_commit(result)
@@ -136,6 +137,13 @@ class Transactions:
         raise CommitUnknown(
             f"{again.error}; whether the last write was done is not known: repeat it with the same idempotency key"
         )
+
+
+def _introduced(connection: sa.Connection, introduce: sa.TextClause, who: dict[str, str]) -> AnyRow:
+    """Say whom the transaction is for; what the server answers."""
+    row = connection.execute(introduce, who).one()
+    connection.info[BEGAN] = row[1]
+    return row
 
 
 def _life(connection: sa.Connection) -> str:

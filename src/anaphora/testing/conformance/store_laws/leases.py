@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from uuid import UUID
 
-from anaphora.domain.jobs import Fence, JobState
+from anaphora.domain.jobs import Fence, Job, JobState
 from anaphora.domain.keys import SeqRange
 from anaphora.ports.store import Store, Unit
 from anaphora.testing.conformance.store_laws.base import StoreLaws
@@ -87,6 +88,25 @@ class LeaseLaws(StoreLaws):
                 assert await candidates(store, now=now) == []
                 assert await claim(store, TENANT, job.id, owner=owner, now=now) is None
             assert await jobs_of(store) == [job]
+
+    async def test_of_several_jobs_a_claim_takes_the_first_that_is_free(self, tmp_path: Path) -> None:
+        """Who is beaten to one gets the next of those that it saw, in the order in which they are due."""
+        async with self.opened(tmp_path) as store:
+            for name, run_at in (("s1", 3), ("s2", 1), ("s3", 2), ("s4", 30)):
+                await store.append(append("a", key=key_of(session=name)))
+                await planned(store, key_of(session=name), run_at=after(run_at))
+            seen = [job.id for job in await jobs_of(store)]
+
+            async def take(tenant: str, job_ids: Sequence[UUID]) -> str | None:
+                def work(unit: Unit) -> Job | None:
+                    return unit.jobs.claim(tenant, job_ids, owner="w", now=after(5), lease_seconds=LEASE)
+
+                job = await store.write(tenant, work)
+                return job.key.session if job is not None else None
+
+            assert await take(TENANT, ()) is None
+            assert await take("t2", seen) is None
+            assert [await take(TENANT, seen) for _ in range(4)] == ["s2", "s3", "s1", None]
 
     async def test_a_claim_that_read_the_clock_before_another_was_done_comes_too_late(self, tmp_path: Path) -> None:
         """I4: who waits for a row has an older time than who held it; that makes no lease one from the future."""

@@ -187,7 +187,7 @@ async def claim(
 ) -> Job | None:
     """Try to claim this job."""
     return await store.write(
-        tenant, lambda unit: unit.jobs.claim(tenant, job_id, owner=owner, now=now, lease_seconds=lease)
+        tenant, lambda unit: unit.jobs.claim(tenant, [job_id], owner=owner, now=now, lease_seconds=lease)
     )
 
 
