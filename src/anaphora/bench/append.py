@@ -103,9 +103,13 @@ async def appended(load: Load, setup: Setup, db: Path | str, **changes: Any) -> 
         warm_up(services)
         memory = Memory(services)
 
+        each = load.messages // load.clients
+        # made beforehand: what the clients say is not the memory's work
+        said = [list(islice(words.talk(f"user{number}"), each)) for number in range(load.clients)]
+
         async def client(number: int) -> None:
             chat = memory.session(user=f"user{number}", session="bench")
-            for role, text in islice(words.talk(f"user{number}"), load.messages // load.clients):
+            for role, text in said[number]:
                 started = time.perf_counter()
                 await chat.add(role, text)
                 waited.append(time.perf_counter() - started)

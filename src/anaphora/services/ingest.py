@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from uuid import UUID
 
 import anyio.to_thread
 
@@ -74,13 +75,14 @@ class Ingest:
         """
         self._check(messages, idempotency_key)
         now = self.clock.now()
+        session_id, receipt_id, *ids = self._ids(now, 2 + len(messages))
         receipt = await self.store.append(
             Append(
                 key=key,
-                session_id=uuid7(now, self.randomness(10)),
-                receipt_id=uuid7(now, self.randomness(10)),
+                session_id=session_id,
+                receipt_id=receipt_id,
                 messages=tuple(messages),
-                ids=tuple(uuid7(now, self.randomness(10)) for _ in messages),
+                ids=tuple(ids),
                 tokens=await self._tokens(messages),
                 trusts=tuple(trust_of(message) for message in messages),
                 turns=turns,
@@ -117,6 +119,11 @@ class Ingest:
             return row.head if row else 0
 
         return await self.store.read(key.tenant, head)
+
+    def _ids(self, now: datetime, count: int) -> list[UUID]:
+        # drawn at once: each draw is a call of the system
+        drawn = self.randomness(10 * count)
+        return [uuid7(now, drawn[at : at + 10]) for at in range(0, len(drawn), 10)]
 
     async def _tokens(self, messages: Sequence[NewMessage]) -> tuple[int, ...]:
         def count() -> tuple[int, ...]:

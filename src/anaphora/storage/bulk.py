@@ -39,11 +39,10 @@ def insert_bulk(connection: sa.Connection, statement: sa.Insert, table: sa.Table
     if dialect.paramstyle == "qmark":
         _run_tuples(connection, *_prepared(statement, table, tuple(rows[0]), dialect), rows)
         return
-    tenant = rows[0]["tenant_id"]
     with _refused():
         texts = list(packed(table, rows))
     for text in texts:
-        connection.exec_driver_sql(insertion(statement, table, tuple(rows[0]), dialect), (tenant, text))
+        insertion(statement, table, tuple(rows[0]), dialect).run(connection, tenant=rows[0]["tenant_id"], rows=text)
 
 
 def update_bulk(connection: sa.Connection, table: sa.Table, rows: _Rows) -> None:
@@ -61,12 +60,12 @@ def update_bulk(connection: sa.Connection, table: sa.Table, rows: _Rows) -> None
     """
     dialect, names = connection.dialect, tuple(rows[0])
     if dialect.paramstyle == "qmark":
-        _run_tuples(connection, *_prepared(_update(table, names), table, names, dialect), rows)
+        _run_tuples(connection, *_prepared(_update(table, names), table, None, dialect), rows)
         return
     with _refused():
         by_id = packed_by_id(table, rows)
     ids = [row["id"] for row in rows]
-    connection.exec_driver_sql(renewal(table, names, dialect), (rows[0]["tenant_id"], ids, by_id))
+    renewal(table, names, dialect).run(connection, tenant=rows[0]["tenant_id"], ids=ids, rows=by_id)
 
 
 @contextmanager
@@ -99,7 +98,7 @@ def _update(table: sa.Table, names: tuple[str, ...]) -> sa.Update:
 
 @lru_cache(maxsize=32)
 def _prepared(
-    statement: sa.Insert | sa.Update, table: sa.Table, names: tuple[str, ...], dialect: sa.Dialect
+    statement: sa.Insert | sa.Update, table: sa.Table, names: tuple[str, ...] | None, dialect: sa.Dialect
 ) -> tuple[str, tuple[_Slot, ...]]:
     compiled = statement.compile(dialect=dialect, column_keys=names)
     order = [name.removeprefix("b_") for name in getattr(compiled, "positiontup", None) or ()]

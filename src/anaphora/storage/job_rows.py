@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -37,6 +38,19 @@ JOB_COLUMNS = (
     jobs.c.created_at,
     jobs.c.updated_at,
 )
+
+
+#: tenant, session and kind of a live job
+Place = tuple[str, UUID, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A job that is to be queued if none is live: nearly always one is, and it is not made."""
+
+    run_at: datetime
+    now: datetime
+    job: Callable[[], dict[str, Any]]
 
 
 def new_job(
@@ -124,7 +138,7 @@ def taken(job: Job, *, owner: str, until: datetime, now: datetime) -> Job:
     )
 
 
-def place_of(key: tuple[str, UUID, str]) -> dict[str, Any]:
+def place_of(key: Place) -> dict[str, Any]:
     """The parameters that name the live job of a kind of a session."""
     tenant, uid, kind = key
     return {"b_tenant": tenant, "b_uid": uid, "b_kind": kind}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -18,7 +19,17 @@ from anaphora.ports.rows import Head, SessionRow
 from anaphora.ports.store import Planner
 from anaphora.storage.due_jobs import CLAIMABLE, FAIR, LIVE, NOW, doable
 from anaphora.storage.effects import Effects
-from anaphora.storage.job_rows import JOB_COLUMNS, fence_parameters, job_from, lease_of, new_job, place_of, taken
+from anaphora.storage.job_rows import (
+    JOB_COLUMNS,
+    Place,
+    Wanted,
+    fence_parameters,
+    job_from,
+    lease_of,
+    new_job,
+    place_of,
+    taken,
+)
 from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.policy import AppendPolicy
 from anaphora.storage.summaries import HEADS_BY_KEY, head_from
@@ -153,7 +164,8 @@ class SqlJobs:
         from_seq: int | None = None,
     ) -> bool:
         """Queue a job unless one is live; a running one is told to look again. True if queued."""
-        job = new_job(
+        job = partial(
+            new_job,
             row,
             kind,
             job_id=job_id,
@@ -163,7 +175,7 @@ class SqlJobs:
             needs_model=needs_model,
             from_seq=from_seq,
         )
-        return self._queue([job]) > 0
+        return self._queue({(row.key.tenant, row.id, kind.value): Wanted(run_at, now, job)}) > 0
 
     def plan_due(self, rows: Sequence[SessionRow], planner: Planner) -> None:
         """Queue what the sessions need, as they now are: what their strategy wants, vectors, and reading for facts."""
@@ -173,21 +185,26 @@ class SqlJobs:
             keys = list(dict.fromkeys([*keys, *((row.key.tenant, row.id, schedule.reader) for row in rows)]))
         found = self._run(HEADS_BY_KEY[self._connection.dialect.name], key_parameters(keys))
         at = {(tenant, uid, reader): head_from(head) for tenant, uid, reader, *head in found}
-        wanted: list[tuple[SessionRow, JobKind, datetime]] = []
+        wanted: dict[Place, Wanted] = {}
+
+        def want(row: SessionRow, kind: JobKind, run_at: datetime) -> None:
+            job = partial(self._new, row, kind, run_at)
+            wanted[row.key.tenant, row.id, kind.value] = Wanted(run_at, row.updated_at, job)
+
         for row in rows:
             covered = at.get((row.key.tenant, row.id, policy.reader_of(row.strategy)), _START)
             due = planner(row.strategy, row.state_at(covered))
             if due is not None:
-                wanted.append((row, due, row.updated_at))
+                want(row, due, row.updated_at)
             if policy.embeds:
-                wanted.append((row, JobKind.EMBED, row.updated_at))
+                want(row, JobKind.EMBED, row.updated_at)
             if schedule is not None:
                 read = at.get((row.key.tenant, row.id, schedule.reader), _START)
                 run_at = schedule.run_at(row, read.position, row.updated_at)
                 if run_at is not None:
-                    wanted.append((row, JobKind.EXTRACT, run_at))
+                    want(row, JobKind.EXTRACT, run_at)
         if wanted:
-            self._queue([self._new(row, kind, run_at) for row, kind, run_at in wanted])
+            self._queue(wanted)
 
     def _new(self, row: SessionRow, kind: JobKind, run_at: datetime) -> dict[str, Any]:
         return new_job(
@@ -199,25 +216,25 @@ class SqlJobs:
             max_attempts=self._policy.max_attempts,
         )
 
-    def _queue(self, wanted: Sequence[dict[str, Any]]) -> int:
+    def _queue(self, wanted: Mapping[Place, Wanted]) -> int:
         """Queue the jobs of sessions that have no live one of the kind, tell running ones to look again.
 
         One that waits for later, and was never tried, is pulled forward: what it waited for has come. How many are new.
         """
         dialect = self._connection.dialect.name
-        keys = {(job["tenant_id"], job["session_uid"], job["kind"]): job for job in wanted}
-        found = self._run(_LIVE_OF[dialect], key_parameters(keys))
+        found = self._run(_LIVE_OF[dialect], key_parameters(wanted))
         live = {(tenant, uid, kind): (state, rearm, run_at) for tenant, uid, kind, state, rearm, run_at in found}
-        new = [job for key, job in keys.items() if key not in live]
+        new = [each.job() for place, each in wanted.items() if place not in live]
         running = [key for key, (state, rearm, _) in live.items() if state == _RUNNING and not rearm]
         early = [
-            {**place_of(key), "later": keys[key]["run_at"], "now": keys[key]["updated_at"]}
-            for key, (state, _, run_at) in live.items()
-            if state == _QUEUED and key[2] == JobKind.EXTRACT.value and keys[key]["run_at"] < run_at
+            {**place_of(place), "later": wanted[place].run_at, "now": wanted[place].now}
+            for place, (state, _, run_at) in live.items()
+            if state == _QUEUED and place[2] == JobKind.EXTRACT.value and wanted[place].run_at < run_at
         ]
-        for _, uid, kind in live:
-            extra = {"event": "already_in_progress", "session_id": str(uid), "kind": kind}
-            log.debug("A %s job is in progress already for %s", kind, uid, extra=extra)
+        if log.isEnabledFor(logging.DEBUG):
+            for _, uid, kind in live:
+                extra = {"event": "already_in_progress", "session_id": str(uid), "kind": kind}
+                log.debug("A %s job is in progress already for %s", kind, uid, extra=extra)
         if running:
             self._run(_REARM, list(map(place_of, running)))
         if early:

@@ -10,18 +10,41 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 
 from anaphora.errors import InvalidInput
 from anaphora.storage.types import plain_json
 
 #: characters of one parameter, but for a row that is longer by itself
 MOST: Final = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A statement as it is sent, which of its parameters comes where, and those that are always the same."""
+
+    text: str
+    order: tuple[str, ...]
+    fixed: Mapping[str, object]
+
+    @classmethod
+    def of(cls, statement: sa.Insert | sa.Update, dialect: sa.Dialect) -> Sent:
+        """The statement, compiled."""
+        compiled = statement.compile(dialect=dialect)
+        fixed = {name: value for name, value in compiled.params.items() if value is not None}
+        return cls(str(compiled), tuple(getattr(compiled, "positiontup", None) or ()), fixed)
+
+    def run(self, connection: sa.Connection, **parameters: object) -> None:
+        """Execute it. The parameters are what the driver takes."""
+        values = {**self.fixed, **parameters}
+        connection.exec_driver_sql(self.text, tuple([values[name] for name in self.order]))
 
 
 def packed(table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -66,48 +89,34 @@ def _json_columns(table: sa.Table) -> frozenset[str]:
 
 
 @lru_cache(maxsize=64)
-def insertion(statement: sa.Insert, table: sa.Table, names: tuple[str, ...], dialect: sa.Dialect) -> str:
-    """The insert of rows with these columns: $1 is the tenant, $2 one of the texts that `packed` gives."""
+def insertion(statement: sa.Insert, table: sa.Table, names: tuple[str, ...], dialect: sa.Dialect) -> Sent:
+    """The insert of rows with these columns: of a `tenant`, the `rows` one of the texts that `packed` gives."""
     columns = [table.c[name] for name in names if name != "tenant_id"]
-    given = sa.text(
-        "json_to_recordset(CAST($2 AS JSON)) AS given("
-        + ", ".join(f"{_quoted(c, dialect)} {_travelling(c, dialect)}" for c in columns)
-        + ")"
+    own_json = _json_columns(table)
+    travelling = [sa.column(c.name, sa.Text() if c.name in own_json else c.type) for c in columns]
+    given = (
+        sa.func.json_to_recordset(sa.bindparam("rows", type_=postgresql.JSON()))
+        .table_valued(*travelling)
+        .render_derived(name="given", with_types=True)
     )
-    values: list[sa.ColumnElement[Any]] = [
-        sa.literal_column(_cast(f"given.{_quoted(c, dialect)}", c, dialect)) for c in columns
-    ]
-    rows = sa.select(sa.literal_column("CAST($1 AS TEXT)"), *values).select_from(given)
-    return str(statement.from_select(["tenant_id", *columns], rows).compile(dialect=dialect))
+    values = [sa.cast(given.c[c.name], c.type) if c.name in own_json else given.c[c.name] for c in columns]
+    rows = sa.select(sa.bindparam("tenant", type_=sa.Text()), *values)
+    return Sent.of(statement.from_select(["tenant_id", *columns], rows), dialect)
 
 
 @lru_cache(maxsize=64)
-def renewal(table: sa.Table, names: tuple[str, ...], dialect: sa.Dialect) -> str:
-    """The update of rows with these columns: $1 is the tenant, $2 the ids, $3 what `packed_by_id` gives."""
-    columns = [table.c[name] for name in names if name not in {"tenant_id", "id"}]
-    new: dict[str, sa.ColumnElement[Any]] = {
-        c.name: sa.literal_column(
-            f"CAST(CAST($3 AS JSONB) -> CAST({table.name}.id AS TEXT) ->> '{c.name}'"
-            f" AS {c.type.compile(dialect=dialect)})"
-        )
-        for c in columns
-    }
-    this = table.c.tenant_id == sa.literal_column("$1"), table.c.id == sa.literal_column("ANY(CAST($2 AS UUID[]))")
-    update = sa.update(table).where(*this).values(new)
-    return str(update.compile(dialect=dialect))
+def renewal(table: sa.Table, names: tuple[str, ...], dialect: sa.Dialect) -> Sent:
+    """The update of rows with these columns: of a `tenant`, those with the `ids`, `rows` what `packed_by_id` gives."""
+    # of the binary kind from the start: it is parsed once, not for each value
+    rows = sa.bindparam("rows", type_=postgresql.JSONB())
 
+    def new(name: str) -> sa.ColumnElement[Any]:
+        own = sa.func.jsonb_extract_path_text(rows, sa.cast(table.c.id, sa.Text()), name)
+        return sa.cast(own, table.c[name].type)
 
-def _quoted(column: sa.Column[Any], dialect: sa.Dialect) -> str:
-    return dialect.identifier_preparer.quote(column.name)
-
-
-def _travelling(column: sa.Column[Any], dialect: sa.Dialect) -> str:
-    """As what the server reads a value out of JSON."""
-    return "TEXT" if isinstance(column.type, sa.JSON) else column.type.compile(dialect=dialect)
-
-
-def _cast(name: str, column: sa.Column[Any], dialect: sa.Dialect) -> str:
-    return f"CAST({name} AS {column.type.compile(dialect=dialect)})" if isinstance(column.type, sa.JSON) else name
+    those = table.c.id == sa.any_(sa.bindparam("ids", type_=postgresql.ARRAY(sa.Uuid())))
+    update = sa.update(table).where(table.c.tenant_id == sa.bindparam("tenant", type_=sa.Text()), those)
+    return Sent.of(update.values({name: new(name) for name in names if name not in {"tenant_id", "id"}}), dialect)
 
 
 def _plain(value: object) -> str:
