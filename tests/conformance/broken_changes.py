@@ -27,6 +27,12 @@ class TellsOthers(Broken):
         return {**{user: found.get("bob", {}) for user in users}, **found}
 
 
+@caught_by("test_messages_of_many_at_once_stamp_each_of_them_whether_for_the_first_time_or_again")
+class StampsOneOfMany(Broken):
+    def changes_stamps(self, unit: Unit, tenant: str, users: Collection[str]) -> Found:
+        return unit.changes.stamps(tenant, sorted(users)[:1])
+
+
 @caught_by("test_a_stamp_outlives_the_session_that_it_names_without_naming_it")
 class NeverForgets(Broken):
     def changes_stamps(self, unit: Unit, tenant: str, users: Collection[str]) -> Found:
