@@ -66,7 +66,7 @@ class Life:
         for _ in range(TURNS):
             self.words += 1
             word = f"zzword{self.words:06}"
-            receipt = await chat.add("user", f"I am allergic to {word}.")
+            receipt = await chat.add("user", f"I like {word}.")
             words[receipt.seq] = word
             await chat.add("assistant", "Noted.")
 
@@ -95,13 +95,14 @@ class Life:
 
 @pytest.mark.parametrize(
     ("seed", "erasures"),
-    [(7, EVERYDAY), pytest.param(8, DEEP, marks=pytest.mark.deep)],
+    [(7, EVERYDAY), pytest.param(8, DEEP, marks=[pytest.mark.deep, pytest.mark.timeout(0)])],
 )
 async def test_erasures_at_random_moments_leave_nothing_and_nothing_comes_back(
     tmp_path: Path, seed: int, erasures: int
 ) -> None:
     life = Life(folder=tmp_path, chance=random.Random(seed))
     taken: list[str] = []
+    known = 0
     async with opened(tmp_path, chat=ScriptedChat(faithful), failpoint=life, **OPTIONS) as memory:
         while life.count < erasures:
             await life.say(memory)
@@ -110,10 +111,12 @@ async def test_erasures_at_random_moments_leave_nothing_and_nothing_comes_back(
             if life.stage is not None:  # it was not reached: between jobs is a moment, too
                 life.stage = None
                 await life.erase()
+            known += len(await memory.facts.list(user=USERS[0]))
             if life.count == erasures // 2:
                 taken = await exported(memory)
             if life.count % CHECKED == 0:
                 assert await found(tmp_path, life.erased[-500:] or ["zznothing"]) == []
+        assert known, "hollow run: nothing was ever learned"
         await memory.work()
         await memory.restore(taken)
         await memory.work()

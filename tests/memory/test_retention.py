@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.memory.erasing import OPTIONS, broken, canary, fill, found, opened
+from tests.memory.erasing import OPTIONS, TURNS, broken, canary, exported, fill, found, opened
 
 from anaphora.errors import InvalidInput, NotFound
 from anaphora.testing.clock import FakeClock
@@ -91,3 +91,43 @@ async def test_a_session_and_an_agent_may_have_times_of_their_own(tmp_path: Path
         assert sorted(row.key.session for row in await memory.retention.expired()) == ["brief", "own"]
         await memory.session(user="alice", session="own").add("user", "writing brings it back")
         assert sorted(row.key.session for row in await memory.sessions()) == ["kept", "long", "own"]
+
+
+async def test_what_is_out_of_sight_is_not_changed_by_an_export_of_it_and_a_newer_one_brings_it_back(
+    tmp_path: Path,
+) -> None:
+    clock = FakeClock()
+    day = timedelta(days=1).total_seconds()
+    (tmp_path / "other").mkdir()
+    async with opened(tmp_path, clock=clock, **WEEK) as memory, opened(tmp_path / "other", clock=clock) as other:
+        await fill(memory, "alice", "s1")
+        old = await exported(memory)
+        await other.restore(old)
+        await other.session(user="alice", session="s1").add("user", "There is more to say.")
+        newer = await exported(other)
+        clock.jump(8 * day)
+        await memory.work()
+        assert await memory.sessions() == [], "hollow run: nothing expired"
+        report = await memory.restore(old)
+        assert (report.messages, report.held) == (0, 2 * TURNS)
+        assert await memory.sessions() == []
+        assert (await memory.restore(newer)).messages == 1
+        chat = memory.session(user="alice", session="s1")
+        assert [message.content for message in await chat.messages()][-1] == "There is more to say."
+        assert (await memory.search(canary("alice", "s1", 1), user="alice")).hits
+        assert not await memory.retention.expired()
+    assert await broken(tmp_path) == []
+
+
+async def test_what_is_out_of_sight_cannot_be_changed(tmp_path: Path) -> None:
+    clock = FakeClock()
+    async with opened(tmp_path, clock=clock, **WEEK) as memory:
+        await fill(memory, "alice", "s1")
+        chat = memory.session(user="alice", session="s1")
+        clock.jump(timedelta(days=8).total_seconds())
+        await memory.work()
+        for change in (chat.edit(0, "something else"), chat.delete(0)):
+            with pytest.raises(NotFound):
+                await change
+        await memory.retention.restore(user="alice", session="s1")
+        assert canary("alice", "s1", 0) in (await chat.messages(limit=2 * TURNS))[0].content

@@ -20,6 +20,7 @@ from anaphora.errors import InvalidInput
 from anaphora.ports.store import Unit
 from anaphora.rules.archived import archived, as_document
 from anaphora.rules.documents import Chunking
+from anaphora.testing.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
 
@@ -92,9 +93,10 @@ async def test_documents_are_exported_restored_and_exported_again_byte_for_byte(
         }
 
 
-async def test_what_was_deleted_here_does_not_come_back_with_a_document(tmp_path: Path) -> None:
+@pytest.mark.parametrize("set_back", [False, True], ids=["the clock goes on", "the clock was set back"])
+async def test_what_was_deleted_here_does_not_come_back_with_a_document(tmp_path: Path, *, set_back: bool) -> None:
     """I12: a document of a session goes with a message of it, and an older export does not bring it back."""
-    async with opened(tmp_path) as memory:
+    async with opened(tmp_path, clock=FakeClock() if set_back else None) as memory:
         await filled(memory)
         lines = await exported(memory)
         chat = memory.session(user="ann", session="s")

@@ -58,8 +58,8 @@ class Schedule(Protocol):
 class Sessions(Expiry, Protocol):
     """Sessions of one tenant at a time; every method takes the whole key or the tenant."""
 
-    def find(self, key: SessionKey) -> SessionRow | None:
-        """The session, or None."""
+    def find(self, key: SessionKey, *, hidden: bool = False) -> SessionRow | None:
+        """The session, or None; one that is out of sight is none, unless it is looked for too (`hidden`)."""
         ...
 
     def get(self, tenant: str, session_id: UUID) -> SessionRow | None:

@@ -131,7 +131,7 @@ class Editing:
 
 
 def _message(unit: Unit, row: SessionRow | None, seq: int) -> Message | None:
-    if row is None or not 0 <= seq < row.head:
+    if row is None or row.expired_at is not None or not 0 <= seq < row.head:
         return None
     span = SeqRange(seq, seq + 1)
     return next(iter(unit.messages.range(row.key.tenant, row.id, span, limit=1, deleted=True)), None)

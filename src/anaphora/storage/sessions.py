@@ -130,13 +130,13 @@ class SqlSessions(SqlExpiry):
         self._documents = documents
         self._effects = effects
 
-    def find(self, key: SessionKey) -> SessionRow | None:
-        """The session, or None; one that is out of sight is none."""
+    def find(self, key: SessionKey, *, hidden: bool = False) -> SessionRow | None:
+        """The session, or None; one that is out of sight is none, unless it is looked for too (`hidden`)."""
         row = self._connection.execute(
             self._find, {"tenant": key.tenant, "user": key.user, "agent": key.agent, "session": key.session}
         ).one_or_none()
         found = session_row(row) if row is not None else None
-        return found if found is None or found.expired_at is None else None
+        return found if hidden or found is None or found.expired_at is None else None
 
     def find_all(self, keys: Iterable[SessionKey]) -> dict[SessionKey, SessionRow]:
         """Those of the sessions that exist, locked until the end of the transaction."""

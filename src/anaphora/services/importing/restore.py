@@ -11,7 +11,7 @@ last.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -157,7 +157,7 @@ class Restore:
         before = replace(before, new=0, held=0, erased=0, needed=False)
         if before.complaint is not None or gone.session(piece.about):
             return replace(before, erased=0 if before.complaint else len(piece.entries))
-        row = unit.sessions.lock(key) if write else unit.sessions.find(key)
+        row = unit.sessions.lock(key) if write else unit.sessions.find(key, hidden=True)
         head = row.head if row is not None else 0
         if head < piece.start:
             return replace(before, complaint=_changed(run, piece)) if write else replace(before, needed=True)
@@ -172,13 +172,14 @@ class Restore:
         if holder is not None:
             return replace(outcome, complaint=_held_by(run, piece, holder))
         sound = gone.blanked(key, missing, self.clock.now())
-        erased = sum(entry.message.erased for entry in sound) - sum(entry.message.erased for entry in missing)
-        outcome = replace(outcome, exact=outcome.exact and not erased, erased=outcome.erased + erased)
+        pairs = zip((entry.message for entry in sound), (entry.message for entry in missing), strict=True)
+        erased = [new.seq for new, old in pairs if new.erased and not old.erased]
+        outcome = replace(outcome, changed=_with(outcome.changed, erased), erased=outcome.erased + len(erased))
         if write:
             after = self._add(unit, key, piece, row, sound)
             if piece.last:
-                self._finish(unit, after, piece, exact=outcome.exact)
-        return replace(outcome, new=len(missing) - erased, needed=True)
+                self._finish(unit, after, piece, exact=not outcome.changed)
+        return replace(outcome, new=len(missing) - len(erased), needed=True)
 
     def _add(
         self, unit: Unit, key: SessionKey, piece: Piece, row: SessionRow | None, missing: Sequence[Entry]
@@ -192,6 +193,9 @@ class Restore:
             )
         elif row.head == 0:
             row = replace(row, strategy=about.strategy, subject=about.subject, created_at=about.created_at)
+        if row.expired_at is not None:
+            unit.sessions.revive(row)
+            row = replace(row, expired_at=None)
         after = replace(
             _grown(row, missing),
             turn_finished=about.turn_finished if piece.last else True,
@@ -271,7 +275,7 @@ def _compared(
     """Whether the messages that are there are those of the piece."""
     if row is None or not shared:
         return before
-    exact, erased = before.exact, 0
+    changed, erased = list[int](), 0
     stamps = unit.exchange.stamps(row, SeqRange(piece.start, piece.start + len(shared)))
     for entry, stamp in zip(shared, stamps, strict=True):
         message = entry.message
@@ -282,8 +286,12 @@ def _compared(
         erased += stamp.erased
         if stamp.version <= message.version:
             return replace(before, complaint=_another(run, piece, f"its message {message.seq} was changed since"))
-        exact = False
-    return replace(before, exact=exact, held=len(shared) - erased, erased=erased)
+        changed.append(message.seq)
+    return replace(before, changed=_with(before.changed, changed), held=len(shared) - erased, erased=erased)
+
+
+def _with(changed: tuple[SeqRange, ...], seqs: Iterable[int]) -> tuple[SeqRange, ...]:
+    return union((*changed, *(SeqRange(seq, seq + 1) for seq in seqs)))
 
 
 def _settle_receipts(

@@ -62,6 +62,8 @@ def _document(unit: Unit, run: Run, fates: Mapping[SessionKey, Outcome], record:
         row = unit.sessions.find(key) if fate is None or fate.complaint is None else None
         if row is None or row.head < record.range.stop:
             return None
+        if fate is not None and any(len(span.clip(record.range)) for span in fate.changed):
+            return None
         if any(stamp.changed_at and stamp.changed_at > record.updated_at for stamp in _stamps(unit, row, record)):
             return None  # it may say what was corrected or deleted since
         session_id = row.id

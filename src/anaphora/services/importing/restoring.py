@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from anaphora.domain.documents import owner_of
-from anaphora.domain.keys import SessionKey
+from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.records import ReceiptRecord, SessionRecord
 from anaphora.services.importing.exported import Source
 from anaphora.services.importing.pieces import Documents, Item, KnownFacts, Notepad, Piece, Subjects
@@ -23,8 +23,8 @@ class Outcome:
     key: SessionKey | None = None
     #: nothing of the session may be written, or not all of the facts
     complaint: BadFile | None = None
-    #: so far the log is exactly the exported one
-    exact: bool = True
+    #: messages that were changed or erased here since the export: without any the log is exactly the exported one
+    changed: tuple[SeqRange, ...] = ()
     new: int = 0
     held: int = 0
     #: erased here, and not brought in again
@@ -50,7 +50,7 @@ class Run:
     subjects: dict[str, str] = field(default_factory=dict)
     #: there are facts that say which other facts took their places
     succeeded: bool = False
-    #: what came of the sessions that are refused, or not over yet
+    #: what came of the sessions that are refused, or changed here since, or not over yet
     fates: dict[SessionKey, Outcome] = field(default_factory=dict)
     complaint: BadFile | None = None
     report: ImportReport = field(default_factory=ImportReport)
@@ -93,7 +93,7 @@ class Run:
             over = isinstance(item, Piece) and item.last
             if outcome.key is not None:
                 self.fates[outcome.key] = outcome
-                if over and outcome.complaint is None:
+                if over and outcome.complaint is None and not outcome.changed:
                     del self.fates[outcome.key]
             self.report = replace(
                 self.report,
