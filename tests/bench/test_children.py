@@ -12,7 +12,7 @@ from tests.bench.asking import setup
 
 from anaphora.bench.children import Child, ChildFailed, started
 from anaphora.bench.setup import Setup
-from anaphora.bench.several_processes import WRITING
+from anaphora.bench.writers import WRITING
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +27,8 @@ async def call(
 
 
 def told(folder: Path) -> dict[str, object]:
-    return {"db": str(folder / "x.db"), "name": "writer", "seed": 1, "clients": 2, "messages": 4}
+    what = {"name": "writer", "seed": 1, "clients": 2, "messages": 4, "connections": 1}
+    return {"db": str(folder / "x.db"), "tenant": "default", **what}
 
 
 async def test_a_child_does_what_it_is_told_when_it_is_told(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ IMPORTS = ["import in another process", "import in the same process"]
 SEARCHES = ["by meaning", "by words", "by words and meaning"]
 OVERLOAD = "three times too much"
 DATABASES = ["PostgreSQL", "SQLite"]
+ON_A_SERVER = ["16 clients", "4 clients in 2 processes"]
 KINDS = ["rare words", "middling words", "frequent words", "a question", "a question, by words and meaning"]
 
 #: the name of each figure, with its cases
@@ -69,10 +70,11 @@ FIGURES: Mapping[str, Mapping[str, list[str]]] = {
         "ended after SIGTERM": [""],
     },
     "postgres": {
-        "acknowledged": [f"{name}, 16 clients" for name in DATABASES],
-        **{f"append {wait}": [f"{name}, 16 clients" for name in DATABASES] for wait in WAITS},
-        "acknowledged, times SQLite's": ["16 clients"],
-        "acknowledged and lost": [""],
+        "acknowledged": [f"{name}, {load}" for name in DATABASES for load in ON_A_SERVER],
+        **{f"append {wait}": [f"{name}, {load}" for name in DATABASES for load in ON_A_SERVER] for wait in WAITS},
+        "acknowledged, times SQLite's": ON_A_SERVER,
+        "acknowledged and lost": ["1 process", "2 processes"],
+        "refused as busy": ["2 processes"],
         **{name: list(DATABASES) for name in ("claimed", "claim p50", "claim p99", "claimed twice or never")},
         **{
             f"context {wait}": [
@@ -111,9 +113,10 @@ TARGETS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
         "ended after SIGTERM/": {"at_most": 5},
     },
     "postgres": {
-        "acknowledged/PostgreSQL, 16 clients": {"at_least": 1_000},
-        "append p99/PostgreSQL, 16 clients": {"at_most": 60},
-        "acknowledged and lost/": {"at_most": 0},
+        "acknowledged/PostgreSQL, 4 clients in 2 processes": {"at_least": 1_000},
+        **{f"append p99/PostgreSQL, {load}": {"at_most": 60} for load in ON_A_SERVER},
+        **{f"acknowledged and lost/{case}": {"at_most": 0} for case in ("1 process", "2 processes")},
+        "refused as busy/2 processes": {"at_most": 0},
         "claimed/PostgreSQL": {"at_least": 200},
         **{f"claimed twice or never/{name}": {"at_most": 0} for name in DATABASES},
         **{

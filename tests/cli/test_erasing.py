@@ -27,6 +27,14 @@ def test_an_erased_user_is_found_nowhere_and_the_account_says_so(run: Run, impor
     assert run("doctor").code == 0
 
 
+def test_the_account_counts_as_people_do(run: Run, imported: Path) -> None:
+    assert imported.exists()
+    assert run("erase", "--user", "alice", "--session", "2", "--message", "0", "--yes").code == 0
+    listed = run("erasures").out
+    assert "1 message" in listed
+    assert "1 messages" not in listed
+
+
 def test_a_file_is_not_imported_again_once_it_is_erased(run: Run, imported: Path) -> None:
     assert imported.exists()
     run("export", "all.jsonl")

@@ -28,13 +28,13 @@ from anaphora.bench.result import (
 )
 from anaphora.bench.servers import check_installed, server
 from anaphora.bench.setup import Setup, plain_settings
+from anaphora.bench.writers import Writers, written
 from anaphora.bootstrap import open_services
 from anaphora.rules.timings import percentile
 from anaphora.settings import PostgresSettings
 
-#: connections of the pool
+#: connections to the server, of all processes together
 CONNECTIONS = 8
-#: the load whose figures have targets
 CLIENTS = 16
 APPENDS_PER_SECOND, APPEND_MS = 1_000, 60.0
 CONTEXT_MS, FLAT = 25.0, 1.5
@@ -46,6 +46,8 @@ class Sizes:
     """How much is done on each database."""
 
     loads: tuple[Load, ...]
+    #: the load whose figures have targets
+    writers: Writers
     contexts: context.Sizes
     #: sessions with a job each, and who take them
     jobs: int
@@ -77,12 +79,14 @@ async def measure(sizes: Sizes, setup: Setup) -> Measured:
         running = await stack.enter_async_context(server(setup))
         databases = {"PostgreSQL": running.dsn(), "SQLite": str(setup.folder / "memory.db")}
         figures += await _appends(sizes, setup, databases)
+        figures += await _together(sizes.writers, setup, databases)
         figures += await _claims(sizes, setup, databases)
         figures += await _contexts(sizes, setup, databases)
     return Measured(
         figures=tuple(figures),
         notes=(
-            f"The server runs beside the clients and syncs every commit; its pool has {CONNECTIONS} connections.",
+            f"The server runs beside the clients, syncs every commit and has {CONNECTIONS} connections to them.",
+            "One process is one interpreter, and at its limit long before the server: the target is for several.",
             "Clients are of one tenant: those of several do not wait for each other's transactions.",
             f"A claim is a look at the queue and the lease of one job; {sizes.workers} workers take them at once.",
         ),
@@ -97,21 +101,42 @@ async def _appends(sizes: Sizes, setup: Setup, databases: Mapping[str, str]) -> 
         for name, db in databases.items():
             setup.say(f"{name}, {load.case}")
             taken = await append.appended(load, setup, db, **_settings(f"load{number}"))
-            case, aimed = f"{name}, {load.case}", name == "PostgreSQL" and load.clients == CLIENTS
-            enough, soon = (at_least(APPENDS_PER_SECOND), at_most(APPEND_MS)) if aimed else (None, None)
+            case = f"{name}, {load.case}"
             rates[name] = taken.rate
             lost += taken.lost
-            figures.append(Figure(name="acknowledged", case=case, value=taken.rate, unit=RATE, target=enough))
-            figures += waits(taken.waits, name="append", case=case, p99=soon)
-        figures.append(
-            Figure(
-                name="acknowledged, times SQLite's",
-                case=load.case,
-                value=ratio(rates["PostgreSQL"], rates["SQLite"]),
-                unit=RATIO,
-            )
-        )
-    return [*figures, Figure(name="acknowledged and lost", value=lost, target=at_most(0))]
+            figures.append(Figure(name="acknowledged", case=case, value=taken.rate, unit=RATE))
+            aimed = name == "PostgreSQL" and load.clients == CLIENTS
+            figures += waits(taken.waits, name="append", case=case, p99=at_most(APPEND_MS) if aimed else None)
+        figures.append(_times(rates, load.case))
+    return [*figures, Figure(name="acknowledged and lost", case="1 process", value=lost, target=at_most(0))]
+
+
+async def _together(writers: Writers, setup: Setup, databases: Mapping[str, str]) -> Sequence[Figure]:
+    """Appends by several processes, as servers have them."""
+    figures: list[Figure] = []
+    rates: dict[str, float] = {}
+    lost = failed = 0
+    clients = f"{writers.processes * writers.clients} clients in {writers.case}"
+    for name, db in databases.items():
+        setup.say(f"{name}, {clients}")
+        done = await written(writers, setup, db, tenant="together")
+        case, aimed = f"{name}, {clients}", name == "PostgreSQL"
+        enough, soon = (at_least(APPENDS_PER_SECOND), at_most(APPEND_MS)) if aimed else (None, None)
+        rates[name] = done.rate
+        lost, failed = lost + done.lost, failed + done.failed
+        figures.append(Figure(name="acknowledged", case=case, value=done.rate, unit=RATE, target=enough))
+        figures += waits(done.waits, name="append", case=case, p99=soon)
+    return [
+        *figures,
+        _times(rates, clients),
+        Figure(name="refused as busy", case=writers.case, value=failed, target=at_most(0)),
+        Figure(name="acknowledged and lost", case=writers.case, value=lost, target=at_most(0)),
+    ]
+
+
+def _times(rates: Mapping[str, float], case: str) -> Figure:
+    value = ratio(rates["PostgreSQL"], rates["SQLite"])
+    return Figure(name="acknowledged, times SQLite's", case=case, value=value, unit=RATIO)
 
 
 async def _claims(sizes: Sizes, setup: Setup, databases: Mapping[str, str]) -> Sequence[Figure]:
@@ -192,12 +217,14 @@ QUESTION = Question(
             Load(clients=CLIENTS, messages=16_000),
             Load(clients=64, messages=24_000),
         ),
+        writers=Writers(processes=2, clients=CLIENTS // 2, messages=12_000, connections=CONNECTIONS // 2),
         contexts=context.Sizes(lengths=(100, 100_000), unsummarised=0, rounds=1_000),
         jobs=2_000,
         workers=8,
     ),
     quick=Sizes(
         loads=(Load(clients=CLIENTS, messages=32),),
+        writers=Writers(processes=2, clients=2, messages=8, connections=CONNECTIONS // 2),
         contexts=context.Sizes(lengths=(10, 40), unsummarised=0, rounds=5),
         jobs=4,
         workers=2,

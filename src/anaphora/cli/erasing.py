@@ -99,7 +99,11 @@ def erasures(*, limit: Limit = 50, db: Db = None, tenant: Tenant = None, as_json
 
 
 def _counted(counts: Any) -> str:  # noqa: ANN401 - pairs of what and how many
-    return ", ".join(f"{count:,} {what}" for what, count in counts)
+    return ", ".join(f"{count:,} {_one(what) if count == 1 else what}" for what, count in counts)
+
+
+def _one(what: str) -> str:
+    return f"{what.removesuffix('ies')}y" if what.endswith("ies") else what.removesuffix("s")
 
 
 def _report_json(report: ErasureReport) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Append when told to go, while other processes do the same on the same file."""
+"""Append when told to go, while other processes do the same on the same database."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Mapping
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -19,21 +18,25 @@ from anaphora.bench.words import Words
 from anaphora.bootstrap import open_services
 from anaphora.errors import StoreError
 from anaphora.memory import Memory
+from anaphora.settings import PostgresSettings
 
 
 async def _write(told: Mapping[str, Any]) -> Mapping[str, Any]:
     words = Words(told["seed"])
     waits: list[float] = []
     failed = 0
-    async with open_services(plain_settings(Path(told["db"]))) as services:
+    server = PostgresSettings(connections=told["connections"])
+    users = [f"{told['name']}-{number}" for number in range(told["clients"])]
+    # made beforehand: what the clients say is not the memory's work
+    said = {user: list(islice(words.talk(user), told["messages"] // told["clients"])) for user in users}
+    async with open_services(plain_settings(told["db"], tenant=told["tenant"], postgres=server)) as services:
         memory = Memory(services)
         warm_up(services)
 
-        async def client(number: int) -> None:
+        async def client(user: str) -> None:
             nonlocal failed
-            user = f"{told['name']}-{number}"
             chat = memory.session(user=user, session="bench")
-            for role, text in islice(words.talk(user), told["messages"] // told["clients"]):
+            for role, text in said[user]:
                 started = time.perf_counter()
                 try:
                     await chat.add(role, text)
@@ -46,14 +49,14 @@ async def _write(told: Mapping[str, Any]) -> Mapping[str, Any]:
         await anyio.to_thread.run_sync(hear)
         started = time.perf_counter()
         async with anyio.create_task_group() as group:
-            for number in range(told["clients"]):
-                group.start_soon(client, number)
+            for user in users:
+                group.start_soon(client, user)
         seconds = time.perf_counter() - started
     return {"waits": waits, "failed": failed, "seconds": seconds}
 
 
 def work(told: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Told `db`, `name`, `seed`, `clients` and `messages`; answers `ready`, then how long each append took."""
+    """Told what `writers` tells; answers `ready`, then how long each append took."""
     return anyio.run(_write, told)
 
 
