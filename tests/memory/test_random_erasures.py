@@ -111,6 +111,9 @@ async def test_erasures_at_random_moments_leave_nothing_and_nothing_comes_back(
             if life.stage is not None:  # it was not reached: between jobs is a moment, too
                 life.stage = None
                 await life.erase()
+            for word in life.erased[-3:]:  # this process was at work when another one erased it
+                hits = [hit for user in USERS for hit in (await memory.search(word, user=user)).hits]
+                assert not any(word in hit.message.content for hit in hits), f"{word} is found"
             known += len(await memory.facts.list(user=USERS[0]))
             if life.count == erasures // 2:
                 taken = await exported(memory)
