@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 PYTHON ?= python3
 VENV ?= .venv
-WORKERS ?= 4
+WORKERS ?= 3
 ARGS ?=
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq install
