@@ -139,6 +139,10 @@ class Summaries(Protocol):
         """How far the reader is; the start if it never ran."""
         ...
 
+    def served(self, tenant: str, session_id: UUID, reader: str) -> tuple[Head, Summary | None]:
+        """The head, and the version that it serves, with its points."""
+        ...
+
     def move_head(
         self, row: SessionRow, reader: str, *, old: Head, new: Head, now: datetime, counts: bool = False
     ) -> bool:

@@ -278,8 +278,7 @@ class Contexts:
                 page=page,
             )
         view = _Now(unit, row) if moment is None else _Then(unit, unit.history.session(row, moment), moment)
-        head = view.head(live_reader(compaction.name))
-        summary = view.summary(head.summary_id) if head.summary_id else None
+        head, summary = view.served(live_reader(compaction.name))
         chunks = _chunks(unit, row, likely, compaction.shows_chunks)
         state = view.row.state(head.position)
         selection = compaction.select(Snapshot(state=state, summary=summary, chunks=chunks, topics=closed))
@@ -308,11 +307,8 @@ class _Now:
     unit: Unit
     row: SessionRow
 
-    def head(self, reader: str) -> Head:
-        return self.unit.summaries.head(self.row.key.tenant, self.row.id, reader)
-
-    def summary(self, summary_id: UUID) -> Summary | None:
-        return self.unit.summaries.get(self.row.key.tenant, summary_id)
+    def served(self, reader: str) -> tuple[Head, Summary | None]:
+        return self.unit.summaries.served(self.row.key.tenant, self.row.id, reader)
 
     def newest(self, span: SeqRange) -> Sequence[Message]:
         return self.unit.messages.newest(self.row.key.tenant, self.row.id, span, limit=_PAGE)
@@ -326,11 +322,10 @@ class _Then:
     row: SessionRow
     moment: Moment
 
-    def head(self, reader: str) -> Head:
-        return self.unit.history.head(self.row.key.tenant, self.row.id, reader, moment=self.moment)
-
-    def summary(self, summary_id: UUID) -> Summary | None:
-        return self.unit.history.summary(self.row.key.tenant, summary_id, moment=self.moment)
+    def served(self, reader: str) -> tuple[Head, Summary | None]:
+        tenant, history = self.row.key.tenant, self.unit.history
+        head = history.head(tenant, self.row.id, reader, moment=self.moment)
+        return head, history.summary(tenant, head.summary_id, moment=self.moment) if head.summary_id else None
 
     def newest(self, span: SeqRange) -> Sequence[Message]:
         return self.unit.history.newest(self.row, span, moment=self.moment, limit=_PAGE)

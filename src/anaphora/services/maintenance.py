@@ -94,8 +94,7 @@ class CoverageJudge:
             if isinstance(strategy, Topics):
                 closed = unit.topics.list(tenant, row.id, limit=max(1, row.head))
                 return _in_no_topic(row, strategy, closed[::-1])
-            head = unit.summaries.head(tenant, row.id, live_reader(strategy.name))
-            served = unit.summaries.get(tenant, head.summary_id) if head.summary_id else None
+            head, served = unit.summaries.served(tenant, row.id, live_reader(strategy.name))
         except InvalidInput as error:
             return str(error)
         return next(_faults(row, strategy, head, served), None)

@@ -193,8 +193,7 @@ class Planning:
         tenant = row.key.tenant
         unit.summaries.mark_stale(row, seq, now=now)
         unit.documents.forget(row, seq)
-        live = unit.summaries.head(tenant, row.id, live_reader(self.strategies.get(row.strategy).name))
-        served = unit.summaries.get(tenant, live.summary_id) if live.summary_id else None
+        live, served = unit.summaries.served(tenant, row.id, live_reader(self.strategies.get(row.strategy).name))
         starts = [seq] if served is not None and seq in served.range else []
         unit.embedding.changed(row, seq)
         self.plan_embed(unit, row, now=now)

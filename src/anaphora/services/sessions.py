@@ -234,10 +234,9 @@ class Sessions:
             strategy = self.strategies.get(row.strategy)
             if isinstance(strategy, Topics):
                 return _in_topics(unit, row, left)
-            head = unit.summaries.head(tenant, row.id, live_reader(strategy.name))
+            head, summary = unit.summaries.served(tenant, row.id, live_reader(strategy.name))
             if left[-1].stop > head.position or head.summary_id is None:
                 return ReceiptState.APPENDED
-            summary = unit.summaries.get(tenant, head.summary_id)
             covered = union(r for point in summary.points for r in point.covered) if summary else ()
             return ReceiptState.ELIDED if subtract(left, covered) else ReceiptState.SUMMARISED
 

@@ -364,8 +364,7 @@ class Summarise:
             return
         strategy = self.strategies.get(row.strategy).name
         self.planning.forget_rebuild(unit, row, now=self.clock.now())
-        live = unit.summaries.head(job.tenant, row.id, live_reader(strategy))
-        served = unit.summaries.get(job.tenant, live.summary_id) if live.summary_id else None
+        _, served = unit.summaries.served(job.tenant, row.id, live_reader(strategy))
         if served is None or job.attempt > job.max_attempts:
             return
         if job.needs_model or served.status is SummaryStatus.STALE:

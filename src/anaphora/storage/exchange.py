@@ -33,7 +33,7 @@ from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
 from anaphora.storage.notepad_exchange import SqlDumpPages
 from anaphora.storage.order import by_code_points
 from anaphora.storage.restore import SqlRestore
-from anaphora.storage.summaries import SUMMARY_COLUMNS, with_points
+from anaphora.storage.summary_rows import SUMMARY_COLUMNS, with_points
 from anaphora.storage.tables import (
     head_moves,
     message_versions,

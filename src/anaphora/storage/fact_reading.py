@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +21,8 @@ _Query = sa.Select[Any]
 _ACTIVE = facts.c.state == FactState.ACTIVE.value
 #: not learned from expired sessions alone
 _IN_SIGHT = facts.c.expired_at.is_(None)
+#: what a prompt wants most comes last
+_STANDING = (facts.c.standing, facts.c.updated_at, facts.c.id)
 _SOURCES = (
     sa.select(*SOURCE_COLUMNS)
     .join(
@@ -33,7 +37,17 @@ _SOURCES = (
 )
 
 
-def own(query: _Query, reader: Reader) -> _Query:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Anyone:
+    """A `Reader` of a statement that is made before anybody asks: parameters stand in its place."""
+
+    tenant: sa.BindParameter[str]
+    user: sa.BindParameter[str]
+    agent: sa.BindParameter[str] | None
+    about: tuple[sa.BindParameter[str], ...] | None
+
+
+def own(query: _Query, reader: Reader | _Anyone) -> _Query:
     """Of a query over `facts`: the reader's own."""
     query = query.where(facts.c.tenant_id == reader.tenant, facts.c.user_id == reader.user, _IN_SIGHT)
     if reader.agent is not None:
@@ -41,7 +55,7 @@ def own(query: _Query, reader: Reader) -> _Query:
     return _about(query, reader)
 
 
-def of_others(query: _Query, reader: Reader) -> _Query:
+def of_others(query: _Query, reader: Reader | _Anyone) -> _Query:
     """Of a query over `facts`: what others share with a subject that the reader is a member of, now."""
     query = query.where(
         facts.c.tenant_id == reader.tenant,
@@ -54,13 +68,33 @@ def of_others(query: _Query, reader: Reader) -> _Query:
     return _about(query, reader)
 
 
-def by_standing(query: _Query, limit: int) -> _Query:
-    """The active ones, those that a prompt wants most first."""
-    return (
-        query.where(_ACTIVE)
-        .order_by(facts.c.standing.desc(), facts.c.updated_at.desc(), facts.c.id.desc())
-        .limit(limit)
+def by_standing(reader: Reader, limit: int) -> tuple[_Query, Mapping[str, Any]]:
+    """The active ones, the own and those of others, up to `limit` of each, those first that a prompt wants most.
+
+    Every prompt asks this: the statement is made once, and both parts are one question. Its parameters come with it.
+    """
+    about = None if reader.about is None else len(reader.about)
+    named = {f"about{number}": subject for number, subject in enumerate(reader.about or ())}
+    agent = {} if reader.agent is None else {"agent": reader.agent}
+    query = _by_standing(by_agent=bool(agent), about=about)
+    return query, {"tenant": reader.tenant, "reader": reader.user, "most": limit, **agent, **named}
+
+
+@lru_cache(maxsize=16)
+def _by_standing(*, by_agent: bool, about: int | None) -> _Query:
+    anyone = _Anyone(
+        tenant=sa.bindparam("tenant", type_=sa.String),
+        user=sa.bindparam("reader", type_=sa.String),
+        agent=sa.bindparam("agent", type_=sa.String) if by_agent else None,
+        about=None if about is None else tuple(sa.bindparam(f"about{number}") for number in range(about)),
     )
+    parts = []
+    for part, which in enumerate((own, of_others)):
+        query = which(sa.select(*FACT_COLUMNS, facts.c.standing, sa.literal_column(str(part)).label("part")), anyone)
+        query = query.where(_ACTIVE).order_by(*(column.desc() for column in _STANDING)).limit(sa.bindparam("most"))
+        parts.append(sa.select(query.subquery()))
+    both = sa.union_all(*parts).subquery()
+    return sa.select(both).order_by(both.c.part, *(both.c[column.name].desc() for column in _STANDING))
 
 
 def by_terms(terms: Sequence[str], limit: int, *, of_user: bool, reader: Reader) -> _Query:
@@ -101,11 +135,11 @@ def with_sources(connection: sa.Connection, reader: Reader, rows: Sequence[Any])
     return [fact_from(row, sources.get(row.id, ())) for row in rows]
 
 
-def _about(query: _Query, reader: Reader) -> _Query:
+def _about(query: _Query, reader: Reader | _Anyone) -> _Query:
     return query if reader.about is None else query.where(facts.c.subject_id.in_(list(reader.about)))
 
 
-def _subjects_of(reader: Reader) -> sa.Select[tuple[str]]:
+def _subjects_of(reader: Reader | _Anyone) -> sa.Select[tuple[str]]:
     """What the reader is a member of, at this moment."""
     return sa.select(subject_members.c.subject_id).where(
         subject_members.c.tenant_id == reader.tenant, subject_members.c.user_id == reader.user

@@ -128,9 +128,7 @@ class SqlFacts(SqlKeepFacts):
 
     def standing(self, reader: Reader, *, limit: int) -> Sequence[Fact]:
         """Active facts by `Fact.standing`, highest first: up to `limit` of the own, and up to `limit` of others."""
-        query = sa.select(*FACT_COLUMNS)
-        parts = (by_standing(own(query, reader), limit), by_standing(of_others(query, reader), limit))
-        return [fact_from(row) for part in parts for row in self._run(part)]
+        return [fact_from(row) for row in self._run(*by_standing(reader, limit))]
 
     def with_terms(self, reader: Reader, terms: Sequence[str], *, limit: int) -> Sequence[tuple[Fact, int]]:
         """Active facts that have some of the terms, with how many; those with most first, of own and others each."""

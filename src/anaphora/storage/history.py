@@ -23,7 +23,7 @@ from anaphora.domain.summaries import Summary, SummaryStatus
 from anaphora.errors import InvalidInput
 from anaphora.ports.rows import Head, SessionRow
 from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
-from anaphora.storage.summaries import SUMMARY_COLUMNS, with_points
+from anaphora.storage.summary_rows import SUMMARY_COLUMNS, with_points
 from anaphora.storage.tables import head_moves, message_versions, messages, summaries, summary_states
 
 _TENANT, _UID = sa.bindparam("tenant", type_=sa.Text), sa.bindparam("uid", type_=sa.Uuid)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -11,35 +10,16 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from anaphora.domain.changes import ChangeKind
-from anaphora.domain.keys import SeqRange
-from anaphora.domain.messages import Trust
-from anaphora.domain.structures import structure_of
-from anaphora.domain.summaries import Method, Point, Summary, SummaryStatus
+from anaphora.domain.summaries import Summary, SummaryStatus
 from anaphora.ports.rows import Head, SessionRow
 from anaphora.storage.effects import Effects
 from anaphora.storage.keyed import by_keys
 from anaphora.storage.moves import Moves
+from anaphora.storage.summary_rows import SUMMARY_COLUMNS, with_points
 from anaphora.storage.tables import heads, messages, points, sessions, summaries
 from anaphora.storage.types import AnyRow
 from anaphora.storage.upsert import insert_if_absent
 
-SUMMARY_COLUMNS = (
-    summaries.c.id,
-    summaries.c.base_id,
-    summaries.c.version,
-    summaries.c.strategy,
-    summaries.c.start,
-    summaries.c.stop,
-    summaries.c.status,
-    summaries.c.method,
-    summaries.c.model,
-    summaries.c.prompt_version,
-    summaries.c.trust,
-    summaries.c.created_at,
-    summaries.c.generation_ms,
-    summaries.c.tokens,
-    summaries.c.structure,
-)
 _TENANT = summaries.c.tenant_id == sa.bindparam("tenant")
 _OF_STRATEGY = (
     _TENANT,
@@ -47,19 +27,6 @@ _OF_STRATEGY = (
     summaries.c.strategy == sa.bindparam("strategy"),
 )
 _GET = sa.select(*SUMMARY_COLUMNS).where(_TENANT, summaries.c.id == sa.bindparam("summary"))
-_POINTS = (
-    sa.select(
-        points.c.summary_id,
-        points.c.start,
-        points.c.stop,
-        points.c.text,
-        points.c.elided,
-        points.c.method,
-        points.c.tokens,
-    )
-    .where(points.c.tenant_id == sa.bindparam("tenant"), points.c.summary_id.in_(sa.bindparam("ids", expanding=True)))
-    .order_by(points.c.summary_id, points.c.ordinal)
-)
 _BASE_FOR = (
     sa.select(*SUMMARY_COLUMNS)
     .where(
@@ -97,6 +64,23 @@ def head_columns(tenant: sa.ColumnElement[str]) -> Sequence[sa.ColumnElement[Any
 
 
 _HEAD = sa.select(*head_columns(sa.bindparam("b_tenant"))).where(*_THIS_HEAD)
+#: a head and the version that it serves, at once: every prompt asks for both
+_SERVED = (
+    sa.select(
+        *SUMMARY_COLUMNS,
+        heads.c.position,
+        heads.c.summary_id,
+        heads.c.aim,
+        heads.c.tokens.label("gone_over"),
+        heads.c.seen,
+    )
+    .select_from(
+        heads.outerjoin(
+            summaries, (summaries.c.tenant_id == sa.bindparam("b_tenant")) & (summaries.c.id == heads.c.summary_id)
+        )
+    )
+    .where(*_THIS_HEAD)
+)
 _HEAD_KEY = (heads.c.tenant_id, heads.c.session_uid, heads.c.reader)
 HEADS_BY_KEY = {
     dialect: by_keys((*_HEAD_KEY, *head_columns(tenant)), _HEAD_KEY)[dialect]
@@ -143,6 +127,16 @@ class SqlSummaries:
             _HEAD, {"b_tenant": tenant, "b_uid": session_id, "b_reader": reader}
         ).one_or_none()
         return head_from(row) if row is not None else Head()
+
+    def served(self, tenant: str, session_id: UUID, reader: str) -> tuple[Head, Summary | None]:
+        """The head, and the version that it serves."""
+        row = self._connection.execute(
+            _SERVED, {"b_tenant": tenant, "b_uid": session_id, "b_reader": reader}
+        ).one_or_none()
+        if row is None:
+            return Head(), None
+        head = head_from((row.position, row.summary_id, row.aim, row.gone_over, row.seen, row.tokens))
+        return head, None if row.id is None else self._with_points(tenant, (row,))[0]
 
     def move_head(
         self, row: SessionRow, reader: str, *, old: Head, new: Head, now: datetime, counts: bool = False
@@ -343,48 +337,6 @@ class SqlSummaries:
 
     def _with_points(self, tenant: str, rows: Iterable[AnyRow]) -> Sequence[Summary]:
         return with_points(self._connection, tenant, rows)
-
-
-def with_points(connection: sa.Connection, tenant: str, rows: Iterable[AnyRow]) -> Sequence[Summary]:
-    """The versions in rows of `SUMMARY_COLUMNS`, each with its points."""
-    found = list(rows)
-    if not found:
-        return []
-    by_summary: dict[UUID, list[Point]] = defaultdict(list)
-    ids = [row.id for row in found]
-    for row in connection.execute(_POINTS, {"tenant": tenant, "ids": ids}):
-        by_summary[row.summary_id].append(_point(row))
-    return [_summary(row, tuple(by_summary[row.id])) for row in found]
-
-
-def _point(row: AnyRow) -> Point:
-    return Point(
-        text=row.text,
-        range=SeqRange(row.start, row.stop),
-        elided=tuple(SeqRange(start, stop) for start, stop in row.elided),
-        method=Method(row.method),
-        tokens=row.tokens,
-    )
-
-
-def _summary(row: AnyRow, its_points: tuple[Point, ...]) -> Summary:
-    return Summary(
-        id=row.id,
-        base_id=row.base_id,
-        version=row.version,
-        strategy=row.strategy,
-        range=SeqRange(row.start, row.stop),
-        points=its_points,
-        status=SummaryStatus(row.status),
-        method=Method(row.method),
-        model=row.model,
-        prompt_version=row.prompt_version,
-        trust=Trust(row.trust),
-        created_at=row.created_at,
-        generation_ms=row.generation_ms,
-        tokens=row.tokens,
-        structure=structure_of(row.structure),
-    )
 
 
 def head_from(row: Sequence[Any]) -> Head:

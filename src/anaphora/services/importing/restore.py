@@ -223,8 +223,7 @@ class Restore:
         """Jobs are not exported: a rebuild under way goes on, what is stale or made without a model is made anew."""
         now = self.clock.now()
         strategy = self.planning.strategies.get(row.strategy).name
-        live = unit.summaries.head(row.key.tenant, row.id, live_reader(strategy))
-        served = unit.summaries.get(row.key.tenant, live.summary_id) if live.summary_id is not None else None
+        _, served = unit.summaries.served(row.key.tenant, row.id, live_reader(strategy))
         stale = served is not None and served.status is SummaryStatus.STALE
         began = next((move for move in piece.moves if move.reader == rebuild_reader(strategy)), None)
         if began is not None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from anaphora.domain.plans import State
+from anaphora.domain.summaries import Summary
 from anaphora.ports.rows import Head
-from anaphora.ports.store import Store
+from anaphora.ports.store import Store, Unit
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.editing import edited
 from anaphora.testing.conformance.store_laws.tools import (
@@ -18,6 +19,7 @@ from anaphora.testing.conformance.store_laws.tools import (
     key_of,
     move,
     prepared,
+    reader_of,
     summary,
 )
 
@@ -86,6 +88,29 @@ class HeadLaws(StoreLaws):
             assert await moved(store, Head(), Head(position=1), REBUILDER)
             assert await head(store) == Head(position=4)
             assert await store.read("t2", lambda unit: unit.summaries.head("t2", row.id, "live:standard")) == Head()
+
+    async def test_a_head_comes_with_the_version_that_it_serves(self, tmp_path: Path) -> None:
+        """A prompt is made of a head and its version, read at once: the same as each by itself."""
+        one, two = summary((0, 4), version=1), summary((0, 6), version=2)
+        async with self.opened(tmp_path) as store:
+            row = await prepared(store, one, two)
+
+            def served(unit: Unit) -> tuple[Head, Summary | None]:
+                return unit.summaries.served(row.key.tenant, row.id, reader_of(None))
+
+            assert await store.read(TENANT, served) == (Head(), None)
+            assert await moved(store, Head(), Head(position=2))
+            assert await store.read(TENANT, served) == (Head(position=2), None)
+            new = Head(position=4, summary_id=one.id, aim=8)
+            assert await moved(store, Head(position=2), new, counts=True)
+            there = await head(store)
+            found, version = await store.read(TENANT, served)
+            assert (found, version) == (there, one)
+            assert (found.aim, found.tokens, found.seen, found.summary_tokens) == (8, there.tokens, 10, one.tokens)
+            assert await store.read("t2", lambda unit: unit.summaries.served("t2", row.id, reader_of(None))) == (
+                Head(),
+                None,
+            )
 
     async def test_a_forgotten_reader_starts_anew(self, tmp_path: Path) -> None:
         """A head that was dropped is at the start again; other readers, and other tenants' calls, change nothing."""
