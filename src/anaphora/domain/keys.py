@@ -127,14 +127,18 @@ def subtract(whole: Iterable[SeqRange], holes: Iterable[SeqRange]) -> tuple[SeqR
     """The numbers of `whole` that are in none of `holes`, as sorted disjoint ranges."""
     left: list[SeqRange] = []
     gaps = union(holes)
+    near = 0
     for item in union(whole):
         start = item.start
-        for gap in gaps:
-            if gap.stop <= start or gap.start >= item.stop:
-                continue
+        while near < len(gaps) and gaps[near].stop <= start:
+            near += 1
+        following = near
+        while following < len(gaps) and gaps[following].start < item.stop:
+            gap = gaps[following]
             if gap.start > start:
                 left.append(SeqRange(start, gap.start))
-            start = max(start, gap.stop)
+            start = gap.stop
+            following += 1
         if start < item.stop:
             left.append(SeqRange(start, item.stop))
     return tuple(left)
