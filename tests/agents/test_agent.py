@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.agents.harness import SESSION, USER, agent_in, compressed, config, kept_by_another
@@ -59,6 +60,15 @@ async def test_a_stream_gives_the_pieces_and_then_the_answer(tmp_path: Path) -> 
         assert isinstance(told.answer, AgentAnswer)
         assert told.answer == "".join(pieces)
         assert told.answer.remembered
+
+
+@pytest.mark.parametrize("resources", [["memory", "knowledge_base"], ["knowledge_base"]])
+async def test_a_model_that_can_call_no_tools_says_so(tmp_path: Path, resources: list[str]) -> None:
+    offered: dict[str, Any] = {"resources": resources, "allowed_regular_tools": ["list_documents"]}
+    async with agent_in(tmp_path, ScriptedChat(), **offered) as agent:
+        assert (await agent.chat("Hello")).degraded == ("tools",)
+    async with agent_in(tmp_path, ScriptedChat(), session="2", **{**offered, "allowed_regular_tools": []}) as agent:
+        assert (await agent.chat("Hello")).degraded == ()
 
 
 async def test_without_memory_among_its_resources_nothing_is_stored(tmp_path: Path) -> None:

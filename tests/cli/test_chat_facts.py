@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -43,19 +44,20 @@ async def facts(*states: FactState, user: str = "mara") -> list[Fact]:
         return list(await memory.facts.list(user=user, states=states or tuple(FactState)))
 
 
+async def held(*wanted: str) -> None:
+    """Return when the database holds these facts, in whatever state."""
+    async with Memory.open(settings=settings(), worker=False) as memory:
+        with anyio.fail_after(20):
+            while True:
+                found = await memory.facts.list(user="mara", states=tuple(FactState))
+                if set(wanted) <= {fact.content for fact in found}:
+                    return
+                await anyio.sleep(0.02)
+
+
 def until(*wanted: str) -> Entry:
-    """An entry that waits until the database holds these facts, in whatever state."""
-
-    async def known() -> None:
-        async with Memory.open(settings=settings(), worker=False) as memory:
-            with anyio.fail_after(20):
-                while True:
-                    found = await memory.facts.list(user="mara", states=tuple(FactState))
-                    if set(wanted) <= {fact.content for fact in found}:
-                        return
-                    await anyio.sleep(0.02)
-
-    return known
+    """An entry that waits for these facts."""
+    return partial(held, *wanted)
 
 
 async def told(*said: str, session: str = "before") -> None:
@@ -222,6 +224,8 @@ async def test_only_what_this_session_taught_is_news() -> None:
 
     async def elsewhere() -> None:
         await told("I play chess.", session="other")
+        # the worker of the talk may have taken the job
+        await held("The user plays chess")
 
     async def added() -> None:
         async with Memory.open(settings=settings(), worker=False) as memory:

@@ -10,13 +10,16 @@ from anaphora.domain.messages import Receipt
 
 #: in `degraded`: the store failed, so that nothing was read from it or nothing written to it
 STORE: Final = "store"
+#: in `degraded`: the agent has tools, and its model cannot call any: it answered without them
+TOOLS: Final = "tools"
 
 
 class AgentAnswer(str):
     """The text of an answer, and what became of it. It is a `str`: whatever takes one takes this.
 
     Attributes:
-        degraded: what did not work as it should: those of `Context.degraded`, and "store" if the memory failed.
+        degraded: what did not work as it should: those of `Context.degraded`, "store" if the memory failed, and "tools"
+            if there are some and the model is of a kind that can call none.
         remembered: whether the turn is on disk. False too for an agent that has no memory.
         context: the prompt that it answers; None where there was no memory to make it of.
         receipt: of the stored answer.

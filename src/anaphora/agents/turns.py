@@ -8,7 +8,7 @@ from typing import Final
 
 import anyio
 
-from anaphora.agents.answers import STORE, AgentAnswer, Told
+from anaphora.agents.answers import STORE, TOOLS, AgentAnswer, Told
 from anaphora.agents.history import is_unanswered
 from anaphora.agents.opening import Rooms
 from anaphora.agents.tools import Tools
@@ -31,7 +31,7 @@ async def remembering(
     context = turn.context
     told.answer = AgentAnswer(
         turn.text,
-        degraded=context.degraded if context else (),
+        degraded=(*(context.degraded if context else ()), *_without_tools(turn)),
         remembered=True,
         context=context,
         receipt=turn.receipt,
@@ -46,7 +46,7 @@ async def forgetful(rooms: Rooms, message: str, told: Told, tools: Tools | None)
         async with aclosing(session.stream(message, turn=turn, tools=tools)) as pieces:
             async for piece in pieces:
                 yield piece
-        told.answer = AgentAnswer(turn.text)
+        told.answer = AgentAnswer(turn.text, degraded=_without_tools(turn))
     finally:
         with anyio.CancelScope(shield=True):
             await session.reset()
@@ -59,3 +59,7 @@ async def without_store(rooms: Rooms, message: str, told: Told) -> AsyncGenerato
         async for piece in pieces:
             yield piece
     told.answer = AgentAnswer(turn.text, degraded=(STORE,))
+
+
+def _without_tools(turn: Turn) -> tuple[str, ...]:
+    return (TOOLS,) if turn.without_tools else ()

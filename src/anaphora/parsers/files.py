@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from anaphora.errors import InvalidInput, MissingExtra
+from anaphora.parsers import apart
 from anaphora.ports.parsing import Parsed
 
 #: by the ending of a file's name; anything else is text, if it is text
@@ -118,8 +119,7 @@ def _html(_parser: FileParser, data: bytes, name: str, _until: float) -> Parsed:
 
 
 def _pdf(parser: FileParser, data: bytes, name: str, until: float) -> Parsed:
-    found: Parsed = _optional("pdf", "PDF").read(data, name, max_pages=parser.max_pages, until=until)
-    return found
+    return apart.read_pdf(data, name, max_pages=parser.max_pages, until=until)
 
 
 _READERS: Final[dict[str, Callable[[FileParser, bytes, str, float], Parsed]]] = {

@@ -182,6 +182,7 @@ class Chat:
         for left in range(MAX_ROUNDS, -1, -1):
             turn.context = await build()
             turn.calls = []
+            turn.without_tools = tools is not None and bool(tools.tools) and not isinstance(talker.model, ToolCaller)
             wanted = _pieces(talker, turn.context, tools, may_call=left > 0)
             async with aclosing(self._answer(key, wanted, turn, answer_key)) as pieces:
                 async for piece in pieces:
@@ -313,6 +314,8 @@ class Turn:
     text: str = ""
     #: the tools that were called last, if the answer is not there yet
     calls: list[ToolCall] = field(default_factory=list)
+    #: there were tools, and the model does not know what tools are: it was asked without them
+    without_tools: bool = False
 
     def answer(self, text: str) -> Answer:
         """The finished turn."""

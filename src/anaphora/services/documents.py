@@ -120,7 +120,7 @@ class Documents:
         checked_namespace(namespace)
         read = partial(self.parser.read, path)
         parsed = None
-        # the parser looks at the clock itself; this is for when it does not get to do so
+        # the parser looks at the clock itself; this is for a disk that does not answer
         with anyio.move_on_after(self.max_seconds * 1.2):
             parsed = await anyio.to_thread.run_sync(read, abandon_on_cancel=True)
         if parsed is None:
