@@ -50,11 +50,17 @@ def test_a_page_that_does_not_end_is_given_up_and_goes_on_nowhere() -> None:
     assert children() <= before
 
 
+def test_a_page_of_html_that_takes_too_long_is_given_up() -> None:
+    deep = b"<html><body>" + b"<div>" * 400_000
+    with pytest.raises(InvalidInput, match=r"^a.html takes too long to read"):
+        FileParser(max_seconds=2).parse(deep, "a.html")
+
+
 def test_what_takes_too_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     plenty = pdf("Hello")
     assert FileParser().parse(plenty, "a.pdf").text == "Hello"
     monkeypatch.setattr(apart, "_MOST_MEMORY", 16 << 20)
-    with pytest.raises(InvalidInput, match=r"^a.pdf is a PDF that cannot be read"):
+    with pytest.raises(InvalidInput, match=r"^a.pdf cannot be read: open it elsewhere"):
         FileParser().parse(plenty, "a.pdf")
 
 

@@ -113,13 +113,12 @@ def _markdown(_parser: FileParser, data: bytes, name: str, _until: float) -> Par
     return found
 
 
-def _html(_parser: FileParser, data: bytes, name: str, _until: float) -> Parsed:
-    found: Parsed = _optional("html", "HTML").read(data, name)
-    return found
+def _html(parser: FileParser, data: bytes, name: str, until: float) -> Parsed:
+    return apart.read("html", data, name, max_pages=parser.max_pages, until=until)
 
 
 def _pdf(parser: FileParser, data: bytes, name: str, until: float) -> Parsed:
-    return apart.read_pdf(data, name, max_pages=parser.max_pages, until=until)
+    return apart.read("pdf", data, name, max_pages=parser.max_pages, until=until)
 
 
 _READERS: Final[dict[str, Callable[[FileParser, bytes, str, float], Parsed]]] = {

@@ -1,4 +1,4 @@
-"""The process that reads one PDF: a line that says how, then the file, come in; what was read goes out as JSON."""
+"""The process that reads one file: a line that says how, then the file, come in; what was read goes out as JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from anaphora.errors import InvalidInput
-from anaphora.parsers import pdf
+from anaphora.parsers import html, pdf
 
 if sys.platform != "win32":
     import resource
@@ -36,8 +36,12 @@ def main() -> None:
     asked = json.loads(sys.stdin.buffer.readline())
     until = time.monotonic() + asked["seconds"]
     bounded(asked["memory"], asked["seconds"])
+    data, name = sys.stdin.buffer.read(), asked["name"]
     try:
-        found = pdf.read(sys.stdin.buffer.read(), asked["name"], max_pages=asked["max_pages"], until=until)
+        if asked["kind"] == "html":
+            found = html.read(data, name)
+        else:
+            found = pdf.read(data, name, max_pages=asked["max_pages"], until=until)
     except InvalidInput as error:
         told: Mapping[str, Any] = {"refused": str(error)}
     else:
