@@ -29,6 +29,8 @@ _PDF: Final = b"%PDF-"
 #: where a reader looks for the mark of a PDF
 _PDF_WITHIN: Final = 1024
 _HTML: Final = re.compile(rb"\s*(?:<!doctype html|<html)", re.IGNORECASE)
+#: bytes of a page that nobody can make hang its reader: it is read here, since starting a process takes longer
+_SMALL_PAGE: Final = 32 << 10
 #: characters of a title
 _MOST_TITLE: Final = 200
 #: control characters that no text has, and halves of pairs
@@ -114,6 +116,9 @@ def _markdown(_parser: FileParser, data: bytes, name: str, _until: float) -> Par
 
 
 def _html(parser: FileParser, data: bytes, name: str, until: float) -> Parsed:
+    if len(data) <= _SMALL_PAGE:
+        found: Parsed = _optional("html", "HTML").read(data, name)
+        return found
     return apart.read("html", data, name, max_pages=parser.max_pages, until=until)
 
 
