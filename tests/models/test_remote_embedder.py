@@ -12,12 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
+import anyio
 import pytest
 
 from anaphora.domain.vectors import Space
 from anaphora.errors import ConfigError, ModelError, ModelOutputInvalid, ModelRefused, ModelUnavailable
 from anaphora.models.embedders.profiles import GENERIC
 from anaphora.models.embedders.remote import TEXTS_AT_A_TIME, RemoteEmbedder
+from anaphora.services.meanings import vectors_of
 from anaphora.testing import faults
 from anaphora.testing.embeddings import by_topics, by_words
 from anaphora.testing.faults import Fault, Reply
@@ -114,6 +116,14 @@ def test_several_texts_are_one_request_and_many_are_a_few(
     assert embedder.embed(texts) == [close_to(by_words(DIMENSIONS)(text)) for text in texts]
     assert [len(request.texts) for request in server.embeddings.requests] == [TEXTS_AT_A_TIME, TEXTS_AT_A_TIME, 1]
     assert [text for request in server.embeddings.requests for text in request.texts] == texts
+
+
+def test_background_work_sends_as_many_texts_in_a_request_as_go_into_one(
+    server: ScriptedModelServer, embedder: RemoteEmbedder
+) -> None:
+    made = anyio.run(vectors_of, embedder, [f"text {number}" for number in range(TEXTS_AT_A_TIME + 1)])
+    assert len(made) == TEXTS_AT_A_TIME + 1
+    assert [len(request.texts) for request in server.embeddings.requests] == [TEXTS_AT_A_TIME, 1]
 
 
 def test_the_request_carries_model_and_key_and_dimensions_only_if_they_were_set(

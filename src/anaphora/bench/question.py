@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import time
 from collections.abc import Awaitable, Callable
@@ -12,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from anaphora.bench.machine import machine, versions
 from anaphora.bench.result import Measured, Result
 from anaphora.bench.setup import Setup
+from anaphora.bootstrap.process import settled
 from anaphora.ports.clock import Clock
 
 S = TypeVar("S")
@@ -43,10 +43,10 @@ class Question(Generic[S]):
         """
         self.needs()
         sizes = self.quick if quick else self.full
-        gc.collect()
         before = machine()
-        started_at, started = clock.now(), time.perf_counter()
-        measured = await self.measure(sizes, setup)
+        with settled():
+            started_at, started = clock.now(), time.perf_counter()
+            measured = await self.measure(sizes, setup)
         return Result(
             question=self.name,
             asks=self.asks,

@@ -18,6 +18,7 @@ from anyio.abc import TaskStatus
 from starlette.types import ASGIApp
 
 from anaphora.agents.opening import with_folder_and_models
+from anaphora.bootstrap.process import load, settled
 from anaphora.cli.options import Db, Tenant
 from anaphora.cli.output import note
 from anaphora.cli.running import settings_from
@@ -155,6 +156,7 @@ class _Server(uvicorn.Server):
 
 
 async def _serve(settings: Settings, opened: socket.socket, user: str | None, worker: bool) -> None:  # noqa: FBT001
+    load(settings)
     async with Memory.open(settings=settings, worker=worker) as memory:
         app = create_app(memory, await gate_of(memory, user))
         with service_logs(settings.server.log):
@@ -163,7 +165,8 @@ async def _serve(settings: Settings, opened: socket.socket, user: str | None, wo
             note(f"Anaphora listens on http://{shown}:{port} - Ctrl-C ends.")
             # work in hand is let go of while requests under way are answered: both have the same seconds
             # that closes what listens to the memory, too: a stream that goes on would be waited for
-            await run_app(app, opened, ending=partial(memory.close, _GRACE))
+            with settled():
+                await run_app(app, opened, ending=partial(memory.close, _GRACE))
 
 
 async def gate_of(memory: Memory, user: str | None) -> Gate:

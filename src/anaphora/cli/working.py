@@ -13,6 +13,7 @@ import typer
 
 from anaphora.agents.opening import with_folder_and_models
 from anaphora.bootstrap import Services
+from anaphora.bootstrap.process import settled
 from anaphora.cli.options import AsJson, Db, Timeout
 from anaphora.cli.output import emit, note, plural
 from anaphora.cli.running import Access, database, run, settings_from
@@ -56,7 +57,8 @@ def worker(
         if not (once or drain):
             model = services.settings.memory_model_for().model
             note(f"Working on {path}, {f'with {model}' if model else 'extractively: no model is set'}. Ctrl-C ends.")
-        return await crew.work(once=once, drain=drain, timeout=timeout)
+        with settled():
+            return await crew.work(once=once, drain=drain, timeout=timeout)
 
     tally = run(work, settings, Access.WRITE)
     if as_json:

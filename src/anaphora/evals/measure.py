@@ -11,6 +11,7 @@ from typing import Any, Final
 import anyio.to_thread
 
 from anaphora.bootstrap import Services
+from anaphora.bootstrap.process import settled
 from anaphora.domain.context import Context
 from anaphora.domain.jobs import JobKind
 from anaphora.domain.keys import SessionKey
@@ -62,7 +63,7 @@ async def evaluate(
     answers: list[Answered] = []
     total = sum(len(case.questions) for case in cases)
     for case in cases:
-        with Bm25(case.texts()) as words:
+        with Bm25(case.texts()) as words, settled():
             asking = _Asking(services=services, memory=memory, case=case, words=words)
             answers += [await asking.answer(question) for question in case.questions]
         tell(f"{len(answers):,} of {total:,} questions asked")

@@ -74,6 +74,8 @@ class EmbedderProfile:
     #: cosine at which a passage is as likely to answer a question as not, and how far from it that becomes clear
     even_cosine: float = 0.6
     even_width: float = 0.04
+    #: texts that are best given at once: what takes about a tenth of a second, or goes into one request
+    at_once: int = 8
 
     @property
     def scale(self) -> Scale:

@@ -20,14 +20,14 @@ from anaphora.ports.documents import DocumentLease
 from anaphora.ports.models import Embedder
 from anaphora.ports.store import Store, Unit
 from anaphora.rules.documents import chunk_passages
+from anaphora.services.meanings import vectors_of
 from anaphora.services.retrieve import space_of
 from anaphora.services.settings import Work
 
 log = logging.getLogger("anaphora.documents")
 
-#: chunks that one claim takes on, and passages that are computed before the worker may be stopped
+#: chunks that one claim takes on
 BATCH: Final = 16
-_AT_A_TIME: Final = 8
 #: documents that are looked at for one that nobody else takes
 _LOOKS: Final = 8
 #: a batch may take longer than a job goes without a sign of life
@@ -118,23 +118,18 @@ class DocumentVectors:
         return _Assignment(document=document, chunks=chunks)
 
     async def _vectors(self, assignment: _Assignment) -> Sequence[ChunkVector]:
-        """The vectors of all passages; the worker can be stopped between a few of them."""
+        """The vectors of all passages."""
         title = assignment.document.title
         wanted = [
             (chunk.number, part, text)
             for chunk in assignment.chunks
             for part, text in enumerate(chunk_passages(title, chunk.text))
         ]
-        made: list[ChunkVector] = []
-        for start in range(0, len(wanted), _AT_A_TIME):
-            some = wanted[start : start + _AT_A_TIME]
-            texts = [text for _, _, text in some]
-            vectors = await anyio.to_thread.run_sync(self.embedder.embed, texts, abandon_on_cancel=True)
-            made += [
-                ChunkVector(number=number, part=part, vector=vector)
-                for (number, part, _), vector in zip(some, vectors, strict=True)
-            ]
-        return made
+        vectors = await vectors_of(self.embedder, [text for _, _, text in wanted])
+        return [
+            ChunkVector(number=number, part=part, vector=vector)
+            for (number, part, _), vector in zip(wanted, vectors, strict=True)
+        ]
 
     def _commit(
         self,

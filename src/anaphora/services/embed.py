@@ -21,15 +21,14 @@ from anaphora.ports.rows import PassageVector, SessionRow
 from anaphora.ports.store import Store, Unit
 from anaphora.rules.passages import passages
 from anaphora.services.fencing import still_ours
-from anaphora.services.meanings import Meanings
+from anaphora.services.meanings import Meanings, vectors_of
 from anaphora.services.planning import Planning
 from anaphora.services.retrieve import space_of
 
 log = logging.getLogger("anaphora.embed")
 
-#: messages that one claim takes on, and passages that are computed before the worker may be stopped
+#: messages that one claim takes on
 BATCH: Final = 128
-_AT_A_TIME: Final = 8
 #: topics that one claim takes on besides
 _TOPICS: Final = 16
 
@@ -107,18 +106,13 @@ class Embed:
         return _Assignment(row=row, messages=pending, topics=topics, stop=stop)
 
     async def _vectors(self, messages: Sequence[Message]) -> list[PassageVector]:
-        """The vectors of all passages; the worker can be stopped between a few of them."""
+        """The vectors of all passages."""
         wanted = [(message, part, text) for message in messages for part, text in enumerate(passages(message))]
-        made: list[PassageVector] = []
-        for start in range(0, len(wanted), _AT_A_TIME):
-            some = wanted[start : start + _AT_A_TIME]
-            texts = [text for _, _, text in some]
-            vectors = await anyio.to_thread.run_sync(self.embedder.embed, texts, abandon_on_cancel=True)
-            made += [
-                PassageVector(seq=m.seq, part=part, message_id=m.id, version=m.version, vector=vector)
-                for (m, part, _), vector in zip(some, vectors, strict=True)
-            ]
-        return made
+        vectors = await vectors_of(self.embedder, [text for _, _, text in wanted])
+        return [
+            PassageVector(seq=m.seq, part=part, message_id=m.id, version=m.version, vector=vector)
+            for (m, part, _), vector in zip(wanted, vectors, strict=True)
+        ]
 
     def _commit(
         self,

@@ -78,6 +78,21 @@ class Meanings:
         return space, tuple(vectors) if space is not None else ()
 
 
+async def vectors_of(embedder: Embedder, texts: Sequence[str]) -> list[_Vector]:
+    """The vectors of many passages; whoever waits can be stopped between a few of them.
+
+    Raises:
+        ModelError: the embedder failed.
+
+    """
+    made: list[_Vector] = []
+    at_once = embedder.profile.at_once
+    for start in range(0, len(texts), at_once):
+        some = texts[start : start + at_once]
+        made += await anyio.to_thread.run_sync(embedder.embed, some, abandon_on_cancel=True)
+    return made
+
+
 def _views(topic: Topic) -> tuple[tuple[View, str], ...]:
     """The texts by whose meaning a topic is found."""
     named = ((View.NAME, topic.name),) if topic.name else ()

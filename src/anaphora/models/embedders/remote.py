@@ -161,7 +161,7 @@ class RemoteEmbedder:
             provider.client.max_retries = 0
         anybodys = base_url is not None or isinstance(built, OpenAIEmbeddingModel)
         place = _place(built.base_url) if anybodys else ""
-        known = replace(profile, id=f"{name}{f'/{dimensions}' if dimensions else ''}{place}")
+        known = replace(profile, id=f"{name}{f'/{dimensions}' if dimensions else ''}{place}", at_once=TEXTS_AT_A_TIME)
         return cls(built, provider, known, dimensions=dimensions, timeout=timeout, key=api_key)
 
     @property
