@@ -5,6 +5,9 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+from collections.abc import Iterator
+
+import pytest
 
 from anaphora.bootstrap.process import settled
 
@@ -21,8 +24,19 @@ print(counter_from(settings).count("one two"), "numpy" in sys.modules)
 """
 
 
-def test_what_is_there_is_left_out_of_collections_until_the_end() -> None:
+@pytest.fixture
+def nothing_frozen() -> Iterator[None]:
+    """As in a new process; processes of tests may have frozen what they loaded."""
+    frozen = gc.get_freeze_count()
     gc.unfreeze()
+    yield
+    gc.unfreeze()
+    if frozen:
+        gc.freeze()
+
+
+@pytest.mark.usefixtures("nothing_frozen")
+def test_what_is_there_is_left_out_of_collections_until_the_end() -> None:
     before = (gc.get_threshold(), sys.getswitchinterval(), gc.get_freeze_count())
     with settled():
         assert gc.get_freeze_count() > len(sys.modules)
@@ -36,12 +50,9 @@ def test_no_request_waits_for_what_is_loaded_once() -> None:
     assert told.stdout.split() == ["2", "True"]
 
 
+@pytest.mark.usefixtures("nothing_frozen")
 def test_what_somebody_else_froze_stays_so() -> None:
-    gc.unfreeze()
     gc.freeze()
-    try:
-        with settled():
-            pass
-        assert gc.get_freeze_count() > 0
-    finally:
-        gc.unfreeze()
+    with settled():
+        pass
+    assert gc.get_freeze_count() > 0
