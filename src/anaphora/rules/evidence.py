@@ -161,12 +161,18 @@ class _Sessions:
     def __init__(self) -> None:
         self.all: list[tuple[UUID, SessionKey]] = []
         self._numbers: dict[UUID, int] = {}
+        #: by where the id is: one that is kept here is nowhere else, and its value need not be looked at again
+        self._met: dict[int, tuple[UUID, int]] = {}
 
     def number(self, session_id: UUID, key: SessionKey) -> int:
         """The number of a session, a new one if it is new."""
+        met = self._met.get(id(session_id))
+        if met is not None:
+            return met[1]
         number = self._numbers.setdefault(session_id, len(self.all))
         if number == len(self.all):
             self.all.append((session_id, key))
+        self._met[id(session_id)] = session_id, number
         return number
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from heapq import nlargest
@@ -125,13 +126,18 @@ class _Told(NamedTuple):
 def _told(question: str, evidence: Evidence, voices: Mapping[Place, Voice], weights: Weights) -> list[_Told]:
     """All of which it is known who said them, in the order of being found."""
     priors = _priors(question, set(voices.values()), weights)
+    # few of many are known, and numbers are looked up sooner than ids
+    known: dict[UUID, dict[int, Voice]] = defaultdict(dict)
+    for (session_id, seq), voice in voices.items():
+        known[session_id][seq] = voice
+    by_session = [known.get(session_id, {}) for session_id, _ in evidence.sessions]
     told: list[_Told] = []
     for candidate in evidence.candidates:
-        place = _place(evidence, candidate)
-        voice = voices.get(place)
-        if voice is not None:
-            speaker, user = priors[voice]
-            told.append(_Told(candidate.weight + (speaker or 0.0) + (user or 0.0), candidate, place, speaker, user))
+        said = by_session[candidate.session].get(candidate.seq)
+        if said is not None:
+            speaker, user = priors[said]
+            score = candidate.weight + (speaker or 0.0) + (user or 0.0)
+            told.append(_Told(score, candidate, _place(evidence, candidate), speaker, user))
     return told
 
 

@@ -100,18 +100,37 @@ class Scope:
             yield sessions.c.id == self.session_id
 
 
-def sessions_of(connection: sa.Connection, scope: Scope, refs: Iterable[Ref]) -> Mapping[Ref, tuple[UUID, SessionKey]]:
-    """The sessions that are in the scope: who may not see a session sees nothing of it (I11)."""
-    wanted = dict.fromkeys(refs)
-    rows = connection.execute(
-        _SESSIONS[connection.dialect.name], key_parameters([(scope.tenant, ref) for ref in wanted])
-    ).all()
-    found: dict[Ref, tuple[UUID, SessionKey]] = {}
-    for ref, uid, tenant, user, agent, session in rows:
-        key = SessionKey(tenant=tenant, user=user, agent=agent, session=session)
-        if scope.covers(key, uid):
-            found[ref] = (uid, key)
-    return found
+class SessionNames:
+    """Which sessions the ids of hits are.
+
+    Args:
+        connection: in a transaction.
+        keeps: what was looked up is not looked up again: for a transaction that only reads, which sees no change.
+
+    """
+
+    def __init__(self, connection: sa.Connection, *, keeps: bool = False) -> None:
+        self._connection = connection
+        self._keeps = keeps
+        #: by tenant; None: there is no such session, or it is out of sight
+        self._known: dict[str, dict[Ref, tuple[UUID, SessionKey] | None]] = {}
+
+    def of(self, scope: Scope, refs: Iterable[Ref]) -> Mapping[Ref, tuple[UUID, SessionKey]]:
+        """The sessions that are in the scope: who may not see a session sees nothing of it (I11)."""
+        known = self._known.setdefault(scope.tenant, {}) if self._keeps else {}
+        wanted = set(refs)
+        missing = wanted.difference(known)
+        if missing:
+            known.update(dict.fromkeys(missing))
+            known.update(self._looked_up(scope.tenant, missing))
+        return {ref: at for ref in wanted if (at := known[ref]) is not None and scope.covers(at[1], at[0])}
+
+    def _looked_up(self, tenant: str, refs: Iterable[Ref]) -> Iterable[tuple[Ref, tuple[UUID, SessionKey]]]:
+        keys = key_parameters([(tenant, ref) for ref in refs])
+        for ref, uid, of, user, agent, session in self._connection.execute(
+            _SESSIONS[self._connection.dialect.name], keys
+        ).all():
+            yield ref, (uid, SessionKey(tenant=of, user=user, agent=agent, session=session))
 
 
 def tokens_of(key: SessionKey, session_id: UUID) -> tuple[str, str, str]:

@@ -14,7 +14,7 @@ from anaphora.domain.vectors import Space
 from anaphora.ports.rows import PassageVector, SessionRow, VectorMatch
 from anaphora.storage.keyed import by_keys, key_parameters
 from anaphora.storage.messages import MESSAGE_COLUMNS, message_from
-from anaphora.storage.scope import Ref, Scope, sessions_of
+from anaphora.storage.scope import Ref, Scope, SessionNames
 from anaphora.storage.tables import message_vectors, messages
 
 #: a passage: its session, the message's number, the part; and how close it is, as a cosine
@@ -48,8 +48,9 @@ OUTLIVED = (
 class VectorSearch(ABC):
     """`ports.search.VectorIndex` over one transaction, for a database that finds the closest vectors of a scope."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: sa.Connection, names: SessionNames | None = None) -> None:
         self._connection = connection
+        self._names = names or SessionNames(connection)
 
     def put(self, row: SessionRow, space: Space, passages: Sequence[PassageVector]) -> int:
         """Keep the vectors, instead of all that their messages had in this space; how many are kept."""
@@ -96,7 +97,7 @@ class VectorSearch(ABC):
             return []
         scope = Scope(tenant=tenant, user=user, agent=agent, session_id=session_id)
         found = sorted(self._closest(scope, space, wanted, limit), key=_best_first, reverse=True)[:limit]
-        sessions = sessions_of(self._connection, scope, {ref for ref, _, _, _ in found})
+        sessions = self._names.of(scope, {ref for ref, _, _, _ in found})
         return [
             VectorMatch(*at, seq, part, max(-1.0, min(1.0, close)))
             for ref, seq, part, close in found

@@ -10,7 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from anaphora.ports.rows import WordMatch, WordMatches
-from anaphora.storage.scope import Ref, Scope, sessions_of
+from anaphora.storage.scope import Ref, Scope, SessionNames
 
 #: a passage: its session, the message's number, the part, how many parts there are; and which of the texts it has
 Found = tuple[Ref, int, int, int, tuple[int, ...]]
@@ -30,8 +30,9 @@ def telling(having: Sequence[int]) -> Sequence[int]:
 class WordSearch(ABC):
     """`ports.search.WordIndex` over one transaction, for an index that says where words stand."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: sa.Connection, names: SessionNames | None = None) -> None:
         self._connection = connection
+        self._names = names or SessionNames(connection)
 
     def find(
         self,
@@ -52,7 +53,7 @@ class WordSearch(ABC):
         by_words, having = self._by_words(scope, terms, messages, limit)
         by_pieces, having_pieces = self._by_pieces(scope, pieces, limit)
         found = _together(by_words, by_pieces, len(terms)) if by_pieces else by_words
-        sessions = sessions_of(self._connection, scope, {entry[0] for entry in found})
+        sessions = self._names.of(scope, {entry[0] for entry in found})
         return WordMatches(
             messages=messages,
             having=(*having, *having_pieces),

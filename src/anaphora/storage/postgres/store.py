@@ -30,6 +30,7 @@ from anaphora.storage.postgres.search import TsWords
 from anaphora.storage.postgres.transactions import Transactions
 from anaphora.storage.postgres.vectors import PgVectors
 from anaphora.storage.postgres.wakeups import Wakeups
+from anaphora.storage.scope import SessionNames
 from anaphora.storage.unit import SqlUnit
 
 T = TypeVar("T")
@@ -212,7 +213,8 @@ class PostgresStore:
         )
 
     def _unit(self, connection: sa.Connection, *, writing: bool = False) -> SqlUnit:
-        index = TsWords(connection), PgVectors(connection), TsDocuments(connection)
+        names = SessionNames(connection, keeps=not writing)
+        index = TsWords(connection, names), PgVectors(connection, names), TsDocuments(connection)
         return SqlUnit(connection, *index, self._policy, now=lambda: self._now(connection), writing=writing)
 
     def _now(self, connection: sa.Connection) -> datetime:

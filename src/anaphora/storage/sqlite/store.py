@@ -25,6 +25,7 @@ from anaphora.ports.store import Planner, Schedule, Unit
 from anaphora.storage.bell import Bell
 from anaphora.storage.closing import closing_store
 from anaphora.storage.policy import DEFAULT_MAX_ATTEMPTS, AppendPolicy
+from anaphora.storage.scope import SessionNames
 from anaphora.storage.sqlite.document_search import FtsDocuments
 from anaphora.storage.sqlite.engine import Database, Durability, raw
 from anaphora.storage.sqlite.errors import translated
@@ -196,8 +197,9 @@ class SqliteStore:
             raise StoreClosed("the store is closed: open it again")
 
     def _unit(self, connection: sa.Connection, matrices: Matrices | None = None) -> SqlUnit:
-        vectors = BlobVectors(connection, matrices)
-        words, documents = FtsWords(connection), FtsDocuments(connection)
+        names = SessionNames(connection, keeps=matrices is not None)
+        vectors = BlobVectors(connection, matrices, names)
+        words, documents = FtsWords(connection, names), FtsDocuments(connection)
         return SqlUnit(connection, words, vectors, documents, self._policy, now=self._clock.now)
 
     async def _look(self, work: Callable[[SqlUnit], T]) -> T:

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from anaphora.domain.vectors import Space
 from anaphora.errors import MissingExtra
-from anaphora.storage.scope import Scope, raw
+from anaphora.storage.scope import Scope, SessionNames, raw
 from anaphora.storage.sqlite.matrices import Kept, Matrices
 from anaphora.storage.tables import message_vectors
 from anaphora.storage.vectors import Found, VectorSearch
@@ -57,11 +57,14 @@ class BlobVectors(VectorSearch):
     Args:
         connection: in a transaction.
         matrices: what is kept between searches; None for a transaction that writes: what it sees may never be.
+        names: of sessions, as other searches of the transaction look them up too.
 
     """
 
-    def __init__(self, connection: sa.Connection, matrices: Matrices | None = None) -> None:
-        super().__init__(connection)
+    def __init__(
+        self, connection: sa.Connection, matrices: Matrices | None = None, names: SessionNames | None = None
+    ) -> None:
+        super().__init__(connection, names)
         self._matrices = matrices
         #: what this transaction has read: as long as it only reads, nothing changes for it
         self._seen: dict[tuple[str, str, str], Any] = {}
