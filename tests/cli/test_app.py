@@ -84,6 +84,11 @@ def test_version_is_the_version(run: Run) -> None:
     assert run("--version").out == f"anaphora {anaphora.__version__}\n"
 
 
+def test_the_package_runs_as_the_command_does() -> None:
+    told = subprocess.run([sys.executable, "-m", "anaphora", "--version"], check=True, capture_output=True, text=True)
+    assert told.stdout.split() == ["anaphora", anaphora.__version__]
+
+
 def test_help_is_quick_and_loads_neither_database_nor_settings(tmp_path: Path) -> None:
     probe = (
         "import sys; from anaphora.cli import main; code = main(['--help']);"
