@@ -204,7 +204,14 @@ def test_a_reason_tells_nothing_of_what_was_said() -> None:
 
 @pytest.mark.parametrize(
     ("name", "kept", "junk"),
-    [("dev", 0.96, 0.01), ("dev2", 0.89, 0.01), ("dev3", 0.95, 0.02), ("dev5", 0.86, 0.05)],
+    [
+        ("dev", 0.96, 0.01),
+        ("dev2", 0.89, 0.01),
+        ("dev3", 0.95, 0.02),
+        ("dev5", 0.86, 0.05),
+        ("dev6", 0.88, 0.01),
+        ("dev7", 0.78, 0.07),
+    ],
 )
 def test_a_labelled_set_is_told_apart(name: str, kept: float, junk: float) -> None:
     figures = evaluate(read(SETS / f"{name}.jsonl"))

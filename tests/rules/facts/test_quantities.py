@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.rules.facts.said import judged
 
+from anaphora.rules.facts.gate import Outcome
 from anaphora.rules.language.numerals import numbers, readings
 from anaphora.rules.language.quantities import (
     currencies,
@@ -100,3 +102,47 @@ def test_this_year_is_not_next_year() -> None:
 
 def test_pounds_are_no_dollars() -> None:
     assert not currencies("£900") & currencies("900 dollars")
+
+
+@pytest.mark.parametrize(
+    ("written", "also"),
+    [
+        ("9-16 May", "May 9 to 16"),
+        ("half a million rand", "R500,000"),
+        ("expires 08/2026", "expires August 2026"),
+        ("under-tens rugby", "under-10s rugby"),
+        ("one hour thirty-eight", "1:38"),
+        ("de 18 a 20 h", "de 18:00 a 20:00"),
+        ("смены по двенадцать часов", "12"),
+        ("a second-hand tent for four", "a used tent for 4"),
+        ("a couple since August", "August"),
+    ],
+)
+def test_a_span_a_sum_and_a_day_are_read_alike_however_they_are_written(written: str, also: str) -> None:
+    assert readings(written) == readings(also)
+
+
+@pytest.mark.parametrize(
+    ("content", "said", "outcome"),
+    [
+        ("Alice swims 1,500 metres.", "I swim 1.5 km", Outcome.ACCEPT),
+        ("Alice takes 50 mg of levothyroxine.", "I take fifty micrograms of levothyroxine", Outcome.REJECT),
+        ("Alice takes 50 ml a day.", "I take 50 mg a day", Outcome.REJECT),
+        (
+            "Alice gets up at 4:45 am.",
+            "I get up at quarter to five, so no calls after eight in the evening",
+            Outcome.ACCEPT,
+        ),
+        (
+            "Alice has been there for twelve years.",
+            "I've been there for eleven years. Sorry, twelve, time flies",
+            Outcome.ACCEPT,
+        ),
+        ("Alice coaches on Tuesdays and Thursdays.", "I coach them tues+thurs", Outcome.ACCEPT),
+        ("Alice ran 10 km in 52 minutes.", "did my 10k in 52 min today", Outcome.ACCEPT),
+        ("Alice has two brothers.", "I have a brother and a sister", Outcome.REJECT),
+    ],
+)
+def test_an_amount_keeps_its_worth_and_its_unit(content: str, said: str, outcome: Outcome) -> None:
+    result = judged(content, said)
+    assert (result.outcome is Outcome.ACCEPT) is (outcome is Outcome.ACCEPT), result.reason

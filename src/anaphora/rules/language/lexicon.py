@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from anaphora.rules.language.meanings import by_topic
@@ -30,7 +31,12 @@ KIN: Final = stems(
     "frère soeur sœur mère père fils fille femme copain copine ami amie chien oncle grand-mère grand-père "
     "irmão irmã mãe pai filho filha namorado namorada avó avô cachorro fratello sorella figlio figlia moglie "
     "fidanzato "
-    "fidanzata amico amica nonno nonna gatto"
+    "fidanzata amico amica nonno nonna gatto "
+    "mari épouse époux maman enfant parents compagne compagnon figli mamma babbo bambino bambina ragazza ragazzo "
+    "kinder eltern ehemann ehefrau enkel enkelin cousine schwager schwägerin vrouw zoon dochter "
+    "broer zus moeder vriend "
+    "vriendin żona mąż syn córka siostra ojciec жена муж сын дочь брат сестра мама папа hijos niño niña suegra suegro "
+    "cuñado cuñada pareja marida sogra sogro dotter bror syster pappa"
 )
 #: other people whom one speaks of
 ROLES: Final = frozenset(
@@ -49,8 +55,29 @@ ROLES: Final = frozenset(
     )
 )
 PERSONS: Final = KIN | frozenset(stem(word) for word in ROLES)
+#: "drives" and "owns" have the stem of "driver" and "owner"
+_DOERS: Final = frozenset(
+    {stem(word) for word in ROLES if word.endswith(("er", "or"))}
+    - {stem(word) for word in ROLES if not word.endswith(("er", "or", "ers", "ors"))}
+    - KIN
+)
+
+
+@lru_cache(maxsize=4096)
+def is_person(low: str) -> bool:
+    """Whether a word in lower case names somebody: "my driver" does, "drives a van" does not."""
+    root = stem(low)
+    if root not in PERSONS or (low.endswith("ing") and low != "sibling"):
+        return False
+    return root not in _DOERS or low.removesuffix("s").endswith(("er", "or", "ress"))
+
+
 POSSESSIVES: Final = frozenset(
-    split("my our mi mis mein meine meinem meinen meiner mon ma mes meu minha meus minhas mio mia miei mie moj moja")
+    split(
+        "my our mi mis mein meine meinem meinen meiner mon ma mes meu minha meus minhas mio mia miei mie moj moja mój "
+        "moje unser unsere unserem unseren notre nos nuestro nuestra nuestros nuestras nosso nossa nostro nostra mijn "
+        "onze мой моя моё мои наш наша"
+    )
 )
 THEIRS: Final = frozenset({"his", "her", "their", "your"})
 FIRST: Final = frozenset(split("i i'm i've i'd i'll im ive ill id we we're we've we'd we'll ich yo je eu io wir nous"))
@@ -120,6 +147,7 @@ FREE: Final = stems(
     "sie er hat tiene gusta gustan mag aime "
     "gosta piace encanta lebt wohnt arbeitet vive trabaja travaille habite heißt llama appelle l'a a-t "
     "unit system option setting version format mode service area field industry sector department brand model "
+    "plus basic gegen contre contra contro against von für para pour per "
     "please always only use answer answers reply replies respond response responses assistant wants "
     "specific specifically particular general generally main mainly mostly primary"
 )
@@ -152,7 +180,7 @@ _SAME: Final = (
     "|doctor md|phd doctorate|masters master msc|bachelor bsc|usa america american states|uk britain british"
     "|german germany deutsch|french france français|spanish spain español|dutch netherlands holland|polish poland"
     "|swiss switzerland|danish denmark|swedish sweden|greek greece|turkish turkey|irish ireland|welsh wales"
-    "|vacation holiday leave|quit resign leave|retire retired|commute drive train bus|instead rather|daily day every"
+    "|vacation holiday leave|quit resign leave|retire retired|commute drive|instead rather|daily day every"
     "|weekly week|evening night|night nightly|weekend saturday sunday|morning breakfast|lunch noon|dinner supper "
     "evening"
     "|alcohol drink beer wine booze|coffee espresso caffeine latte cappuccino|meat beef chicken pork|dairy milk "
@@ -198,7 +226,8 @@ _BROADER: Final = (
     "japanese "
     "portuguese mandarin|reside: live|relocate: move|wedding: married marry|engaged: propose proposed fiance"
     "|expecting: pregnant due|divorced: ex|runner: run marathon|cyclist: cycle bike|swimmer: swim"
-    "|weekly: week monday tuesday wednesday thursday friday saturday sunday|breakfast: morning|fitness: gym workout"
+    "|commute: train bus bike cycle ride|weekly: week monday tuesday wednesday thursday friday "
+    "saturday sunday|breakfast: morning|fitness: gym workout"
 )
 
 
@@ -270,6 +299,7 @@ INVERSE: Final = {
         ("quit", "smoke drink"),
         ("unable", "can"),
         ("insomnia", "sleep"),
+        ("sibling", "only"),
         ("retire", "work"),
         ("blind", "see"),
         ("deaf", "hear"),
@@ -324,7 +354,9 @@ NATIONS: Final = stems(
     "turkish russian ukrainian "
     "serbian croatian chinese japanese korean vietnamese thai indian pakistani bengali persian iranian arabic egyptian "
     "moroccan israeli hebrew nigerian kenyan ethiopian african american canadian mexican brazilian argentinian chilean "
-    "colombian cuban australian european asian latin"
+    "colombian cuban australian european asian latin slovene slovenian estonian latvian lithuanian albanian maltese "
+    "catalan basque georgian armenian filipino malay indonesian swahili tamil urdu punjabi cantonese mandarin afghan "
+    "iraqi syrian lebanese peruvian venezuelan portugal scotland wales"
 )
 
 

@@ -55,6 +55,9 @@ _AS_IT_IS: Final = _any(
     r"(?:never|won't|wouldn't|can't|cannot|rarely|seldom|hardly ever) (?:miss(?:es|ed|ing)?|skip)"
     r"|not to mention|no matter|don't get me wrong|no kidding|no joke",
     r"(?:\w{1,6}'m|am|is|are|\w{2,6}'re|was|get|got|getting|be) (?:so |pretty |quite |very )?used to",
+    rf"{_NT} (?:eat|drink|have|watch|get|go|use|read|travel|sleep|smoke|cook) (?:much|many|often|a lot|all|every)",
+    rf"{_D}(?= [^,.;!?\n]{{1,60}}\b(?:any ?day|any ?time)\b)|(?:would|{_D}) (?:much|far|always|so much) rather"
+    r"|a big if|no if",
     rf"would rather|{_D} rather|{_D} say|would say|{_D} never|would never|would prefer|{_D} prefer|would"
     rf" recommend",
     rf"{_D} appreciate|{_D} be (?:great|grateful|nice) if you|would be (?:great|grateful|nice) if you|{_D}"
@@ -76,7 +79,8 @@ _OVER: Final = _any(
     r"(?:scratch|forget|ignore|disregard) what i (?:said|told you) about|not true that",
     rf"no longer|{_NT} [^,.;!?]{{0,40}}\bany ?more|{_NT} [^,.;!?]{{0,40}}\bany longer|used to|stopped|quit"
     rf"|gave up|given up|(?:gone|going) (?:\w+ )?off(?! to)",
-    r"(?:stopping|quitting|ditched|ditching|cutting out|dropping|done with)(?= (?:\w+ ){0,2}\w+)",
+    r"(?:stopping|quitting|ditched|ditching|cut out|cutting out|swore off|sworn off|came off|went off"
+    r"|dropping|done with)(?= (?:\w+ ){0,2}\w+)",
     r"giving up|got rid of|grew out of|former|formerly|previously|back when|ex-(?!husband|wife|partner|boyfriend"
     r"|girlfriend|fianc)\w+|outgrew|until recently"
     r"|until last \w+",
@@ -90,15 +94,18 @@ _GONE: Final = _any(
     r"|passed away|died",
     r"resigned|retired from|dropped out|laid off|got fired|was fired|cancell?ed",
     r"left (?:my|the|that|his|her|their) (?:job|company|firm|position|role|team)",
+    r"(?<=\bi )(?:(?:really|still|do|so) )?miss(?! (?:the|my) (?:bus|train|flight|deadline|point|call))",
 )
 _NO: Final = _any(
     r"not|no|never|none|nobody|nothing|neither|nor|cannot|cant|dont|doesnt|didnt|isnt|wasnt|wont|arent|havent"
     r"|hasnt",
     r"aint|hardly|barely|rarely|seldom|\w{2,6}n't|hates?|hated|hating|dislikes?|disliked|detests?|loathes?"
     r"|despises?",
+    r"unable|incapable|zero(?= [a-z])|(?:decid|vot|advis|opt)\w* against|chose against|rul(?:ed|es|ing) out"
+    r"|abstain\w*|refrain\w*|steers? clear of|stays? away from|keeps? away from|far from(?= \w+ing\b)",
     r"avoids?|avoiding|avoided|sick of|tired of|fed up with|anything but|overrated|disgusting|lacks?|refuses?"
     r"|refused",
-    r"(?:leave|leaving|left) (?:out|off)|hold the|stop(?= \w+ing)|fail(?:s|ed)?|skips?|skipping|turned down",
+    r"(?:leave|leaving|left) (?:out|off)|hold the|stop(?= \w+ing)|fail(?:s|ed)? to|skips?|skipping|turned down",
     r"nicht|kein|keine|keinen|keiner|keinem|keinerlei|nie|niemals|nunca|jamás|tampoco|não|nem|ne|n'\w+|jamais"
     r"|aucune?",
     r"non|nessun\w*|mai|niet|geen|nooit|ikke|aldrig|inte|не|нет|никогда|değil|yok|hass(?:e|t)|odi(?:o|a|as|amos|an)"
@@ -115,7 +122,8 @@ _LEAVING: Final = _any(
 )
 _VERSUS: Final = r"(?:over|than|to|compared to|als|que)(?! (?:all|any|every|other|the other|everything|anything))"
 _MAYBE: Final = _any(
-    r"doubt|doubts|unlikely|doubtful|might|maybe|perhaps|possibly|could be|(?:thinking|thought|talked|talking|joked"
+    r"doubt|doubts|probably|presumably|unlikely|doubtful|might|maybe|perhaps|possibly|could be"
+    r"|(?:thinking|thought|talked|talking|joked"
     r"|dreamt|fantasi[sz]ed) (?:of|about)|(?:test|check|screen)(?:ed|s|ing)? (?:\w+ ){0,2}for|considers?"
     r"|considering|not sure|unsure|wondering",
     r"tempted|toying with|undecided|on the fence|debating|looking into|apparently|supposedly|allegedly"
@@ -128,6 +136,7 @@ _WISH: Final = _any(
     rf"|hopes?|hoping",
     r"hoped|dreams?(?= (?:of|about|is|was|job|house|home|car|trip|to))|dreaming|dreamed|someday|some day|one"
     r" day|if only",
+    r"(?:dying|itching|longing|yearning|aching|eager|keen|desperate) to",
     r"aspires?|aspiring|bucket list|would be (?:nice|great|cool|fun|amazing)",
     r"(?:goal|target|aim)s? (?:is|are|of|was|would be)|aim(?:s|ing)? (?:for|at)",
     r"tried \w+ing|browsing|should|ought to|möchte|würde gern\w*"
@@ -148,14 +157,23 @@ _PLAN: Final = _any(
     r"|retiring)",
 )
 _CONDITION: Final = _any(
-    r"(?:it's |its |it is |that's )?not (?:like|as if|as though|because|that|true that|to say)(?= (?:i|my|we|he|she"
+    r"(?:it's |its |it is |that's )?(?:not|isn't|wasn't) (?:like|as if|as though|because|that|true that|to say)"
+    r"(?= (?:i|my|we|he|she"
     r"|they)\b(?! (?:don't|do not|can't)))",
     r"(?:don't|do not|doesn't) (?:think|mean|say|believe)(?: that)?(?= (?:i|my|we)\b)",
     r"if|unless|suppose|supposing|imagine|pretend|assuming|hypothetically|let's say|lets say|say i|in case"
     r"|were i",
-    r"would have|not quite|basically|practically|virtually|might as well|what if|as though|in theory|had i"
+    r"feels? like(?= (?:i|i'm|im|we|we're)\b)|(?:looks?|seems?|sounds?) (?:like|as if)(?= (?:i|i'm|we)\b)"
+    r"|would have|not quite|basically|practically|virtually|might as well|what if|as though|in theory|had i"
     r"|wenn ich|falls|würde|hätte|wäre|si yo|si tuviera",
     r"si fuera|si j'\w+|si je|se eu|se io|serait|sería|imagina|stell dir",
+)
+#: what was so in an earlier part of a life may be over
+YOUTH: Final = re.compile(
+    r"\b(?:as an? (?:\w+ )?(?:boy|girl|child|kid|teen|teenager|toddler|youngster|student)"
+    r"|when (?:i|he|she|we|they) (?:was|were) (?:a |an )?(?:little|young|younger|small|kids?|child"
+    r"|children|boy|girl|\d+)"
+    r"|in (?:my|his|her|our) (?:youth|childhood|teens|twenties|thirties|younger days)|growing up|back in the day)\b"
 )
 _UNREAL: Final = r"wish (?:i|we) (?:had|was|were|could|knew|lived|spoke|still|didn't)|almost|nearly|if only"
 _WOULD: Final = rf"would|{_D}|might have|wouldn't"

@@ -21,7 +21,7 @@ insomnia: awake sleep asleep
 sleep: awake bed nap asleep lie doze
 diabetes: insulin sugar glucose
 diabetic: insulin glucose
-allergic: hives epipen itch swell throat breathe anaphylactic
+allergic: hives epipen itch swell throat breathe anaphylactic rash react
 disability: wheelchair disabled blind deaf
 wheelchair: wheel ramp
 pregnant: due trimester expect scan
@@ -33,7 +33,7 @@ eyesight: glasses contacts blind eyes see
 nearsighted: glasses contacts
 sighted: glasses contacts
 hearing: deaf aid
-depression: depressed low
+depression: depressed
 therapy: therapist counsellor shrink
 medication: meds pills prescription dose tablet inhaler
 physician: doctor gp
@@ -56,8 +56,8 @@ programmer: code deploy software developer
 developer: code deploy software dev
 software: code deploy app
 chef: kitchen restaurant cook
-driver: wheel truck lorry bus taxi cab
-drive: wheel truck lorry bus taxi cab car road
+driver: wheel truck lorry
+drive: wheel truck lorry car road
 truck: lorry scania volvo rig haul semi
 lorry: truck scania rig haul
 landlord: tenant rent flat lease
@@ -90,6 +90,7 @@ colleague: team coworker work
 career: work job
 artist: canvas paint draw mural ink
 musician: band guitar piano drum gig
+write: work
 writer: write novel book draft
 author: write novel book draft
 journalist: newspaper article write
@@ -135,17 +136,20 @@ photography: camera lens shoot
 read: book novel page library
 reader: book novel page library
 gamer: console game xbox playstation
+bee: hive beehive beekeep honey
+labrador: lab
+handed: lefty righty left
 bird: binocular owl robin
 astronomy: telescope star planet
 camp: tent
 ski: slope piste
 dance: salsa tango ballet ballroom
-collect: have many lot hundred shelf windowsill
+collect: get have many lot hundred shelf windowsill
 collection: have many lot hundred shelf windowsill
 paint: canvas brush watercolour
 movie: film cinema
 film: movie cinema
-volunteer: charity shelter soup unpaid
+volunteer: help charity shelter soup unpaid
 exercise: gym run swim yoga workout train
 gym: lift squat bench deadlift
 yoga: mat
@@ -169,6 +173,10 @@ married: wedding anniversary spouse
 wedding: marry anniversary
 engage: ring propose
 spouse: wife husband married
+sibling: only
+renovate: redo redoing fix paint
+seasick: boat
+share: with together flatmate roommate housemate
 twin: both
 alone: own single myself
 separate: split ex
@@ -207,7 +215,7 @@ drink: beer wine booze coffee tea
 meat: beef chicken pork steak bacon
 fast: ramadan lent eat
 breakfast: morning porridge
-cook: kitchen recipe meal dinner
+cook: make kitchen recipe meal dinner
 meal: dinner lunch eat cook
 diet: eat carb food
 avoid: no without
@@ -231,7 +239,7 @@ graduate: diploma degree cap gown ceremony
 degree: diploma graduate
 exam: test
 pass: got clear
-study: exam uni course class student revise
+study: degree exam uni course class student revise
 university: uni college campus faculty
 enrol: start uni college
 budget: envelope spend cash
@@ -251,8 +259,8 @@ server: box machine host
 machine: box server
 fly: plane flight airport
 travel: trip commute flight train
-abroad: overseas
-commute: train bus bike drive work
+abroad: overseas country foreign
+commute: train bus bike drive work office
 vehicle: car bike van truck
 religious: church mosque temple pray
 pray: church mosque temple
@@ -285,7 +293,9 @@ obtain: got get
 host: place mine ours come over
 attend: go went do
 spell: letter spelling
-relocate: move
+relocate: move left
+move: left came
+marry: knot hitched aisle vows
 reside: live
 return: back came
 leave: quit hand left resign bye

@@ -8,73 +8,30 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from anaphora.rules.language.numeral_words import (
+    FOREIGN_MONTHS,
+    KNOWN,
+    MONTHS,
+    ONES,
+    ORDINALS,
+    SCALES,
+    SUFFIXES,
+    VALUES,
+    WEEKDAYS,
+)
 from anaphora.rules.language.stems import plain, split
 
-MONTHS: Final = (
-    *("january", "february", "march", "april", "may", "june", "july"),
-    *("august", "september", "october", "november", "december"),
-)
-WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SHORT: Final = {month[:3]: month for month in MONTHS} | {"sept": "september"}
 
-#: of months in other languages that are no English words
-_MONTH_ROWS: Final = (
-    "januar februar märz april mai juni juli august september oktober november dezember",
-    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
-    "januari februari maart april mei juni juli augustus september oktober november december",
-    "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia",
-)
-_FOREIGN_MONTHS: Final = {word: month for row in _MONTH_ROWS for word, month in zip(split(row), MONTHS, strict=True)}
 _FOREIGN_DATE: Final = re.compile(
-    rf"\b(\d{{1,2}})(?:\.|º|er)? (?:de |di )?({'|'.join(sorted(_FOREIGN_MONTHS, key=len, reverse=True))})\b"
+    rf"\b(\d{{1,2}})(?:\.|º|er)? (?:de |di )?({'|'.join(sorted(FOREIGN_MONTHS, key=len, reverse=True))})\b"
 )
-_ONES: Final = split(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-)
-_TENS: Final = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-#: from two on, in other languages; without those that are English words too
-_FOREIGN: Final = (
-    "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
-    "deux trois quatre cinq six sept huit neuf dix onze douze",
-    "dos tres cuatro cinco seis siete ocho nueve diez",
-    "dois três quatro cinco seis sete oito nove dez",
-    "duas tre quattro cinque sei sette otto nove dieci",
-    "twee drie vier vijf zes zeven acht negen tien",
-    "två tre fyra fem sex sju åtta nio tio",
-    "dwa trzy cztery pięć sześć siedem osiem dziewięć dziesięć",
-    "iki üç dört beş altı yedi sekiz dokuz",
-    "два три четыре пять шесть семь восемь девять десять",
-)
-_VALUES: Final = (
-    {word: value for value, word in enumerate(_ONES)}
-    | {word: 10 * at for at, word in enumerate(_TENS, start=2)}
-    | {word: value for row in _FOREIGN for value, word in enumerate(split(row), start=2) if word != "sex"}
-    | {"dozen": 12, "twice": 2, "thrice": 3}
-)
-_ORDINALS: Final = {
-    word: value
-    for value, word in enumerate(
-        split(
-            "second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
-            "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-        ),
-        start=2,
-    )
-} | {"first": 1, "thirtieth": 30, "fortieth": 40, "fiftieth": 50, "sixtieth": 60}
-_SCALES: Final = {"hundred": 100, "thousand": 1_000, "grand": 1_000, "million": 10**6, "billion": 10**9}
-_KNOWN: Final = frozenset((*_VALUES, *_ORDINALS, *_SCALES, "and"))
-_SUFFIXES: Final = {"k": 1_000, "m": 10**6, "mn": 10**6, "bn": 10**9}
-
 _NUMBER_WORDS: Final = re.compile(
-    r"\b(?:{one})(?:[ -]+(?:and +)?(?:{one})){{0,7}}s?\b".format(one="|".join([*_VALUES, *_ORDINALS, *_SCALES]))
+    r"\b(?:{one})(?:[ -]+(?:and +)?(?:{one})){{0,7}}s?\b".format(one="|".join([*VALUES, *ORDINALS, *SCALES]))
 )
 #: "three and a half thousand"
 _AND_HALF: Final = re.compile(r"\b(\d{1,3}) and (?:a )?half (100|1000|1000000|k|million|thousand)\b")
-_OH: Final = re.compile(rf"\b(nineteen|twenty)[ -]oh[ -]({'|'.join(_ONES[1:10])})\b")
+_OH: Final = re.compile(rf"\b(nineteen|twenty)[ -]oh[ -]({'|'.join(ONES[1:10])})\b")
 #: "my thirties", "the eighties"
 _TIES: Final = re.compile(r"\b(twen|thir|for|fif|six|seven|eigh|nine)ties\b")
 _TIES_VALUES: Final = dict(zip(split("twen thir for fif six seven eigh nine"), range(20, 100, 10), strict=True))
@@ -86,12 +43,24 @@ _NUMERIC: Final = re.compile(r"\b(\d{1,2})([/.])(\d{1,2})[/.](\d{4}|\d{2})\b")
 #: "12.9." is a day, or the end of a sentence
 _DOTTED: Final = re.compile(r"(?<![\d.])(\d{1,2})\.(\d{1,2})\.(?!\d)")
 _MONTH_DAY: Final = re.compile(rf"\b{_MONTH} (?:the )?(\d{{1,2}})(?:st|nd|rd|th)?\b(?![:\d])")
+#: "9-16 May", "from 9 to 16 May", and "May 9-16"
+_TO: Final = r"(?:st|nd|rd|th)? ?(?:-|to|until|till|through|and) ?(?:the )?"
+_DAYS_MONTH: Final = re.compile(rf"\b(\d{{1,2}}){_TO}(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}")
+_MONTH_DAYS: Final = re.compile(rf"\b{_MONTH} (\d{{1,2}}){_TO}(\d{{1,2}})(?:st|nd|rd|th)?\b(?![:\d])")
+#: "08/2026"
+_MONTH_YEAR: Final = re.compile(r"(?<![\d/.])(0?[1-9]|1[0-2])[/.]((?:19|20)\d\d)\b")
 _DAY_MONTH: Final = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}")
 _PAST_HOUR: Final = re.compile(r"\b(half|quarter) (past|to) (\d{1,2})\b")
 _CLOCK: Final = re.compile(
     r"\b(\d{1,2})(?::(\d{2})(?::\d{2})?)?(?: ?(am|pm|a\.m\.?|p\.m\.?|o'clock)(?![a-z])|(?<=:\d\d))"
 )
 _DURATION: Final = re.compile(r"\b(\d{1,2}) ?(?:h|hrs?|hours?)(?: and)? ?(\d{1,2}) ?(?:m|mins?|minutes?)?\b")
+#: "one" is a pronoun more often than a number
+_ONE_HOUR: Final = re.compile(r"\b(?:one|an) hour(?: and)? (?=\d{1,2}\b)")
+#: "18 a 20 h", "von 18 bis 20 Uhr"
+_TO_HOUR: Final = re.compile(
+    r"\b(\d{1,2}) ?(?:h|uhr|uur)? ?(?:-|to|a|à|bis|até|tot|às) ?(\d{1,2}) ?(?:h|uhr|uur)\b(?! ?\d)"
+)
 _FRACTIONS: Final = (
     (re.compile(r"\bhalf a dozen\b"), "6"),
     (re.compile(r"\b(?:a )?quarter (?:of a )?million\b"), "250000"),
@@ -103,12 +72,15 @@ _FRACTIONS: Final = (
         "half past ",
     ),
     (re.compile(r"\ba (?=(?:hundred|thousand|million|dozen)\b)"), "one "),
-    (re.compile(r"\ba couple (?:of )?"), "2 "),
+    # "a couple since May" are two people, and no number
+    (re.compile(r"\ba couple (?:of )?(?=\w)(?!(?:since|for|in|and|who|that|any|again|now|from|with|but)\b)"), "2 "),
+    (re.compile(r"\bsecond[ -]hand\b"), "secondhand"),
 )
 _PHONE: Final = re.compile(r"(?<![\w.,])\+?\(?\d{2,4}\)?(?:[ .-]\d{2,9}){1,6}\b")
-_DECADE: Final = re.compile(r"(\bthe (?:\w+[ -])?)?(?<![\w])'?(\d0)'?s\b")
+_DECADE: Final = re.compile(r"(\bthe (?:\w+[ -])?)?(?<![\w])(?<!under-)(?<!over-)'?(\d0)'?s\b")
 _PLAIN: Final = re.compile(
-    r"(?<![A-Za-z0-9])'?\d{1,30}(?:,\d{3}){0,5}(?:[.,]\d{1,9})?(?: ?(?:hundred|thousand|million|billion)\b|(?:k|m"
+    r"(?:(?<![A-Za-z0-9])|(?<=\br)(?=\d\d))'?\d{1,30}(?:,\d{3}){0,5}(?:[.,]\d{1,9})?(?: ?(?:hundred"
+    r"|thousand|million|billion)\b|(?:k|m"
     r"|mn|bn)\b)?"
 )
 _BARE_MONTH: Final = re.compile(
@@ -171,11 +143,13 @@ def in_digits(text: str) -> str:
     low = _digits(plain(text).casefold())
     for pattern, value in _FRACTIONS:
         low = pattern.sub(value, low)
-    low = _FOREIGN_DATE.sub(lambda match: f"{match.group(1)} {_FOREIGN_MONTHS[match.group(2)]}", low)
-    low = _OH.sub(lambda match: f"{'20' if match.group(1) == 'twenty' else '19'}0{_VALUES[match.group(2)]}", low)
+    low = _FOREIGN_DATE.sub(lambda match: f"{match.group(1)} {FOREIGN_MONTHS[match.group(2)]}", low)
+    low = _OH.sub(lambda match: f"{'20' if match.group(1) == 'twenty' else '19'}0{VALUES[match.group(2)]}", low)
     low = _TIES.sub(lambda match: f"{_TIES_VALUES[match.group(1)]}s", low)
     low = _NUMBER_WORDS.sub(_spelled, low)
     low = _AND_HALF.sub(_and_half, low)
+    low = _ONE_HOUR.sub("1 hour ", low)
+    low = _TO_HOUR.sub(r"\1:00 - \2:00", low)
     return _GROUPED.sub(lambda match: match.group(1) + re.sub(r"\D", "", match.group(2)), low)
 
 
@@ -213,12 +187,12 @@ def _spelled(match: re.Match[str]) -> str:
     total = current = 0
     last = 0
     for written in re.split(r"[ -]+", phrase):
-        word = written if written in _KNOWN else written.removesuffix("s")
+        word = written if written in KNOWN else written.removesuffix("s")
         if word == "and":
             continue
-        value = _VALUES.get(word, _ORDINALS.get(word))
+        value = VALUES.get(word, ORDINALS.get(word))
         if value is None:
-            scale = _SCALES[word]
+            scale = SCALES[word]
             current = max(current, 1) * scale
             if scale >= 1_000:
                 total, current = total + current, 0
@@ -280,6 +254,21 @@ def _day_month(match: re.Match[str]) -> Iterator[str]:
     yield f"{int(match.group(1))} {_SHORT[match.group(2)[:3]]}"
 
 
+def _days_month(match: re.Match[str]) -> Iterator[str]:
+    for day in match.groups()[:2]:
+        yield f"{int(day)} {_SHORT[match.group(3)[:3]]}"
+
+
+def _month_days(match: re.Match[str]) -> Iterator[str]:
+    for day in match.groups()[1:]:
+        yield f"{int(day)} {_SHORT[match.group(1)[:3]]}"
+
+
+def _month_year(match: re.Match[str]) -> Iterator[str]:
+    yield MONTHS[int(match.group(1)) - 1]
+    yield match.group(2)
+
+
 def _past_hour(match: re.Match[str]) -> Iterator[str]:
     part, way, hour = match.group(1), match.group(2), int(match.group(3))
     if way == "to":
@@ -324,7 +313,7 @@ def _number(match: re.Match[str]) -> Iterator[str]:
     scale = 1
     suffix = re.search(r"[a-z]+$", written)
     if suffix:
-        scale = _SCALES.get(suffix.group()) or _SUFFIXES[suffix.group()]
+        scale = SCALES.get(suffix.group()) or SUFFIXES[suffix.group()]
         written = written[: suffix.start()].rstrip()
     if written.startswith("'"):
         digits = written[1:]
@@ -356,7 +345,10 @@ def _century(year: int) -> int:
 _READERS: Final = (
     (_ISO, _iso),
     (_NUMERIC, _numeric),
+    (_MONTH_YEAR, _month_year),
     (_DOTTED, _dotted),
+    (_DAYS_MONTH, _days_month),
+    (_MONTH_DAYS, _month_days),
     (_MONTH_DAY, _month_day),
     (_DAY_MONTH, _day_month),
     (_PAST_HOUR, _past_hour),

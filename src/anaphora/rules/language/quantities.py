@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Final
 
-from anaphora.rules.language.numerals import WEEKDAYS, in_digits, numbers
+from anaphora.rules.language.numeral_words import WEEKDAYS
+from anaphora.rules.language.numerals import in_digits, numbers
 from anaphora.rules.language.stems import split
 
 #: of each measure, the names of a unit and how many of the smallest it is
@@ -26,9 +27,10 @@ _UNITS: Final = (
     ("length", "cm centimetre centimetres centimeter centimeters", 10),
     ("length", "m metre metres meter meters", 1_000),
     ("length", "km kilometre kilometres kilometer kilometers kms", 1_000_000),
-    ("weight", "mg milligram milligrams", 1),
-    ("weight", "g gram grams", 1_000),
-    ("weight", "kg kgs kilo kilos kilogram kilograms", 1_000_000),
+    ("weight", "mcg µg μg microgram micrograms", 1),
+    ("weight", "mg milligram milligrams", 1_000),
+    ("weight", "g gram grams", 1_000_000),
+    ("weight", "kg kgs kilo kilos kilogram kilograms", 1_000_000_000),
     ("volume", "ml millilitre millilitres", 1),
     ("volume", "l litre litres liter liters", 1_000),
 )
@@ -46,13 +48,14 @@ _PATTERNS: Final = (
     (re.compile(rf"{_NUMBER}[ -]?({_NAME})\b"), (1, 2, 0)),
     (re.compile(rf"\b(a|an|one|a whole|a full) ({_NAME})\b"), (1, 2, 0)),
 )
+_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _SPAN: Final = re.compile(r"\b(\d{1,3}) ?(?:h|hrs?|hours?)(?: and)? ?(\d{1,2}) ?(?:m|mins?|minutes?)?\b")
 _TIMES: Final = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "quarter": 90, "year": 360, "hour": 0, "minute": -1}
 _OFTEN: Final = (
     re.compile(r"\b(?:per|each|every|/) ?(?P<every>other |second |2nd |\d{1,2} )?(?P<unit>\w+)"),
     re.compile(
         r"(?:\d[\w.,%]*|\bonce|\btimes|\btwice|\bdollars|\beuros|\bpounds|\bbucks"
-        r"|\brand)(?: \w+){0,2}? an? (?P<unit>\w+)"
+        r"|\brand)(?: \w+){0,4}? an? (?P<unit>\w+)"
     ),
     re.compile(r"\b(?P<unit>hourly|daily|nightly|weekly|fortnightly|monthly|quarterly|yearly|annually|annual|pcm)\b"),
     re.compile(rf"\b(?P<unit>{'|'.join(WEEKDAYS)})s\b"),
@@ -69,7 +72,7 @@ _SAME_TIME: Final = (
 
 def measured(text: str) -> Mapping[str, frozenset[str]]:
     """Every amount, in the smallest unit of its measure, and the numbers with which it was written."""
-    low = in_digits(text)
+    low = _THOUSANDS.sub("", in_digits(text))
     found: dict[str, frozenset[str]] = {}
     for match in _SPAN.finditer(low):
         minutes = int(match.group(1)) * 60 + int(match.group(2))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from anaphora.rules.language.numerals import MONTHS, WEEKDAYS, numbers
+from anaphora.rules.language.numeral_words import MONTHS, WEEKDAYS
+from anaphora.rules.language.numerals import numbers
 from anaphora.rules.language.stems import UNSPACED, WORD, pieces, plain, split, stem, words
 
 __all__ = ["MAX_TERMS", "content_key", "core", "is_negative", "names", "numbers", "terms"]

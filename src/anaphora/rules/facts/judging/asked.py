@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from typing import Final
 
-from anaphora.rules.language.lexicon import PERSONS, POSSESSIVES
-from anaphora.rules.language.markers import BEFORE, FAILED, Mood, past_state
+from anaphora.rules.language.lexicon import POSSESSIVES, is_person
+from anaphora.rules.language.markers import BEFORE, FAILED, YOUTH, Mood, past_state
 from anaphora.rules.language.said import Said, Who
 from anaphora.rules.language.words import STOP
 
@@ -18,6 +19,8 @@ _QUESTION: Final = re.compile(
     r"|don't"
     r"|doesn't|didn't|can't|won't|any)\b",
 )
+#: "been learning it for 8 months??" wonders, and asks nothing
+_TOLD: Final = re.compile(r"^(?:i've |ive |we've |i have |so |ok |and )*been \w+ing\b")
 _TAG: Final = re.compile(r"^(?:right|ok|okay|you know|remember|huh|isn't it|don't you think|no|yes|correct|got it)\W*$")
 #: words of a name phrase after "my"
 _OWNED: Final = 6
@@ -33,7 +36,7 @@ _DOUBTED: Final = frozenset(
 def ask(sentence: str, offset: int, words: list[Said]) -> None:
     """Mark what is asked: from the clause that begins like a question to the end."""
     stripped = sentence.rstrip()
-    if not stripped.endswith(("?", "？")):
+    if not stripped.endswith(("?", "？")) or (stripped.endswith("??") and _TOLD.match(stripped.casefold())):
         return
     pieces = [(match.start(), match.group()) for match in re.finditer(r"[^,;:—(，；：]+", stripped)]
     asked = None
@@ -86,13 +89,13 @@ def _give(sentence: str, offset: int, words: list[Said], at: int, *, through: fr
         gap = sentence[last - offset : word.start - offset]
         if BREAK.search(gap) or (word.low in STOP and word.low not in through):
             break
-        word.who = Who.THEY
+        word.who, word.whom = (Who.OTHERS, frozenset([words[at].stem])) if through else (Who.THEY, frozenset())
         last = word.end
 
 
 def _of_others(sentence: str, offset: int, words: list[Said], at: int) -> bool:
     """Whether "is" says whose a thing is: "the gardening is my wife's thing"."""
-    if at + 2 >= len(words) or words[at + 1].low not in POSSESSIVES or words[at + 2].stem not in PERSONS:
+    if at + 2 >= len(words) or words[at + 1].low not in POSSESSIVES or not is_person(words[at + 2].low):
         return False
     return sentence[words[at + 2].end - offset :].startswith("'s ")
 
@@ -105,7 +108,7 @@ def own(sentence: str, offset: int, words: list[Said]) -> None:
                 other.who = Who.THEY if other.clause == word.clause else other.who
         if word.low in _OTHERS:
             _give(sentence, offset, words, at)
-        if ((word.capital and not word.opens) or word.stem in PERSONS) and sentence[word.end - offset :].startswith(
+        if ((word.capital and not word.opens) or is_person(word.low)) and sentence[word.end - offset :].startswith(
             "'s "
         ):
             _give(sentence, offset, words, at, through=_THROUGH)
@@ -128,9 +131,10 @@ def own(sentence: str, offset: int, words: list[Said]) -> None:
 
 def deny(sentence: str, offset: int, words: list[Said]) -> None:
     """Mark the clauses of which something is denied: "charts must not be red" denies the charts too."""
-    behind = _AFTER.search(sentence.casefold())
-    for word in words:
-        word.negative |= behind is not None and word.start - offset >= behind.start(1)
+    spans = [(behind.start(1), behind.end()) for behind in _AFTER.finditer(sentence.casefold())]
+    for word in words if spans else ():
+        at = bisect(spans, (word.start - offset, len(sentence))) - 1
+        word.negative |= at >= 0 and word.start - offset < spans[at][1]
     # the last word tells: "can't say no to cake" denies nothing
     last = {word.clause: word for word in words}
     for word in words:
@@ -162,12 +166,20 @@ def suppose(sentence: str, offset: int, words: list[Said]) -> None:
             word.mood = max(word.mood, Mood.CONDITION)
 
 
+#: what was felt, or was, and not what happened
+_STATES: Final = re.compile(
+    r"\b(?:was|were|had|used|hated|loved|liked|feared|couldn't|wanted|believed|dreamed|played|collected|smoked)\b"
+)
 #: words that deny what stands before them: "Honig mag ich gar nicht"
-_AFTER: Final = re.compile(r"(?:^|[,;:])([^,;:]*)\b(?:(?:gar|überhaupt|leider|noch) nicht|niet|ikke|inte)\W*$")
+_AFTER: Final = re.compile(
+    r"(?:^|[,;:])([^,;:]*)\b(?:(?:gar|überhaupt|leider|noch) nicht|keine?[nrs]?(?: mehr)?|nicht mehr"
+    r"|niet|ikke|inte)(?=\W*$|[,;:])"
+)
 
 
 def past(sentence: str, offset: int, words: list[Said]) -> None:
     """Mark clauses that tell of a state in the past: it may be over."""
+    low = sentence.casefold()
     clauses: dict[int, list[Said]] = {}
     for word in words:
         clauses.setdefault(word.clause, []).append(word)
@@ -177,6 +189,7 @@ def past(sentence: str, offset: int, words: list[Said]) -> None:
             for word in members:
                 word.negative = True
         before = BEFORE.search(text) is not None
-        if before or past_state(text):
+        young = YOUTH.search(low) is not None and _STATES.search(text) is not None
+        if before or young or past_state(text):
             for word in members:
                 word.over, word.lacked = True, before and word.negative

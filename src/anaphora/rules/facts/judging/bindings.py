@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from anaphora.rules.facts.judging.weighed import Source, Weighed
-from anaphora.rules.language.lexicon import FREE, GENERIC_NAMES, NATIONS, PERSONS, VERBS, stems, supported
+from anaphora.rules.language.lexicon import FREE, GENERIC_NAMES, NATIONS, PERSONS, VERBS, is_person, stems, supported
 from anaphora.rules.language.numerals import numbers
 from anaphora.rules.language.quantities import COUNTERS
 from anaphora.rules.language.said import Said
@@ -28,6 +28,10 @@ def check_names(named: frozenset[str], sources: Sequence[Source], found: Weighed
             if any(word.low in {name, name.removesuffix("s")} or supported(root, (word.stem,)) for word in source.words)
         ]
         if not places and root in NATIONS:
+            if any(
+                word.capital and word.stem in NATIONS for source in sources if source.quoted for word in source.words
+            ):
+                found.conflicts.append("another of its kind was said")
             found.missing.append(root)
         elif not places:
             found.conflicts.append("a name that was not said")
@@ -39,7 +43,7 @@ def check_pairs(mine: Sequence[Said], named: frozenset[str], sources: Sequence[S
     """A name stays with its relation."""
     theirs = [list(source.words) for source in sources]
     for at, word in enumerate(mine):
-        if word.stem in PERSONS:
+        if is_person(word.low):
             name = _name_after(mine, at, named)
             if name and _others_name(word.stem, name, theirs):
                 found.conflicts.append("a name of somebody else")
@@ -49,7 +53,7 @@ def _name_after(words: Sequence[Said], at: int, named: frozenset[str]) -> str | 
     for word in words[at + 1 : at + 5]:
         if word.low in named:
             return word.low
-        if word.stem in PERSONS or (word.low in STOP and word.low not in {"is", "was", "are"}) or word.stem in _DOING:
+        if is_person(word.low) or (word.low in STOP and word.low not in {"is", "was", "are"}) or word.stem in _DOING:
             return None
     return None
 

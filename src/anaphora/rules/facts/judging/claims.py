@@ -11,6 +11,7 @@ from anaphora.rules.facts.judging.senses import OTHERS
 from anaphora.rules.facts.judging.unsaid import called, main_verb, works
 from anaphora.rules.facts.judging.weighed import Source, Weighed
 from anaphora.rules.language.lexicon import FREE, PERSONS, alike, stems
+from anaphora.rules.language.markers import Mood
 from anaphora.rules.language.numerals import numbers
 from anaphora.rules.language.said import Said, Who
 from anaphora.rules.language.stems import split, stem
@@ -27,7 +28,8 @@ _LIKE_SHOWN: Final = re.compile(
     r" (?:my|the) (?:day|morning)|joy|heaven|bliss|perfect|support\w*|root for"
     r"|favorites?|religiously|nerd|geek|buff|lover|heart|mag|mage|liebe|gern\w*|adore|j'aime|aime"
     r"|gusta\w*|encanta\w*|gosto|adoro|piace|rather|interest\w*"
-    r"|devour\w*|binge\w*|never (?:tire|get tired)|soothing|calming|peaceful|every weekend|therap\w+|happy place"
+    r"|devour\w*|binge\w*|never (?:tire|get tired)|soothing|calming|peaceful|every weekend|whenever"
+    r"|as often as|call me|big on|mad about|therap\w+|happy place"
     r"|guilty pleasure|only|still|give"
     r" me|anytime|any day|every (?:\w+ ){0,3}(?:book|film|movie|album|song|game|episode|season))\b|喜欢|爱|<3|!",
     re.IGNORECASE,
@@ -38,13 +40,24 @@ _SEEMS: Final = re.compile(
     re.IGNORECASE,
 )
 DISLIKES: Final = stems("dislike hate detest loathe avoid stand despise refuse")
+_CALLINGS: Final = stems(
+    "chef cook nurse teacher doctor driver pilot writer author musician artist painter photographer programmer "
+    "developer "
+    "engineer farmer gardener carpenter lawyer accountant journalist scientist researcher sailor soldier singer dancer "
+    "actor coach trainer manager cleaner baker mechanic builder translator designer carer caregiver landlord founder"
+)
+#: who speaks of them speaks of work
+_JOBS: Final = _CALLINGS | stems(
+    "work job employ teach nurse drive write translate code program develop design manage run lead build repair sell "
+    "bake cook paint trabajo trabajar arbeite arbeiten travaille lavoro team project boss colleague coworker shift"
+)
 _LIVES: Final = stems("live reside based resident")
 _LIFE_SHOWN: Final = re.compile(
     r"\b(?:liv(?:e|es|ed|ing)|based|mov(?:e|ed|ing)|resid\w+|my (?:home|town|city|village|street|building"
     r"|neighbou?r\w*)|at home|apartment|flat|house|place|settled|rent\w*|stay\w*"
     r"|here|flatmates?|roommates?|housemates?|i'm (?:up |down |over |back |out )?(?:in|near)|we're (?:in|near)"
     r"|im in|relocat\w+"
-    r"|home (?:is|in|town)|end(?:ed|ing)? up in|yard|garden|commut\w+|suburb\w*|wohne?n?|lebe?n?|vivo|vive"
+    r"|home|since then|grew up|end(?:ed|ing)? up in|yard|garden|commut\w+|suburb\w*|wohne?n?|lebe?n?|vivo|vive"
     r"|vivimos|habite"
     r"|been in|been here|floor|narrowboat|boat|farm|village|she's (?:in|near)|he's (?:in|near)|they're in"
     r"|all (?:still )?in)\b|住",
@@ -106,12 +119,35 @@ def _check_calling(mine: Sequence[Said], sources: Sequence[Source], found: Weigh
         for at, word in enumerate(source.words)
         if word.stem == noun.stem
     ]
-    if before and all(words & {"her", "his", "their", "your"} and not words & _BEING for words in before):
+    owners = [
+        _owner(source.words, at)
+        for source in sources
+        if source.rank < 2
+        for at, word in enumerate(source.words)
+        if word.stem == noun.stem
+    ]
+    if owners and all(owners):
         found.conflicts.append(OTHERS)
     elif (
         before and noun.stem in _CALLINGS and all(words & {"a", "an", "the"} and not words & _BEING for words in before)
     ):
         found.added.append("a calling that nobody spoke of")
+
+
+def _owner(words: Sequence[Said], at: int) -> bool:
+    """Whether it is said whose it is, and not who is it: "suing her lawyer", but not "is her lawyer"."""
+    for place in range(at - 1, max(-1, at - 4), -1):
+        if words[place].low in {"her", "his", "their", "your"}:
+            return place == 0 or words[place - 1].low not in _BEING
+        if words[place].low in {"a", "an", "the"}:
+            return place > 0 and words[place - 1].low in _MET
+        if words[place].low in STOP:
+            return False
+    return False
+
+
+#: who stands after them is somebody else: "under a manager", "saw a doctor"
+_MET: Final = frozenset(split("under with to for from by about against see saw met need want like unlike called hired"))
 
 
 def _predicate(mine: Sequence[Said]) -> Said | None:
@@ -170,12 +206,6 @@ def check_acts(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) 
 
 
 _LOOKING: Final = frozenset(split("watch watched watching saw heard listened listening documentary"))
-_CALLINGS: Final = stems(
-    "chef cook nurse teacher doctor driver pilot writer author musician artist painter photographer programmer "
-    "developer "
-    "engineer farmer gardener carpenter lawyer accountant journalist scientist researcher sailor soldier singer dancer "
-    "actor coach trainer manager cleaner baker mechanic builder translator designer carer caregiver landlord founder"
-)
 
 
 _THEN: Final = re.compile(r"\b(?:did|was|were|had) (?:you|he|she|they|your)\b")
@@ -195,15 +225,32 @@ def check_strength(mine: Sequence[Said], sources: Sequence[Source], found: Weigh
         found.added.append("a degree that nobody spoke of")
     if _ALL.search(told) and not any(_ALL_SHOWN.search(source.text) for source in sources):
         found.added.append("a degree that nobody spoke of")
+    never = any(word.low == "never" and word.mood is Mood.FACT for word in mine)
+    if never and not any(_NEVER_SHOWN.search(source.text) for source in sources):
+        found.added.append("a degree that nobody spoke of")
+    if any(word.low == "always" for word in mine) and not any(_ALWAYS_SHOWN.search(source.text) for source in sources):
+        found.added.append("a degree that nobody spoke of")
     said = {word.stem for source in sources for word in source.words}
     for word in mine:
         if word.stem in _STRONG and word.stem not in said and word.low not in STOP and not word.negative:
             found.added.append("a degree that nobody spoke of")
 
 
+_NEVER_SHOWN: Final = re.compile(
+    r"\b(?:never|not|no|\w+n't|dont|cant|wont|didnt|havent|nobody|nothing|none|neither|nor|zero|without|cannot|ever|hate"
+    r"|nie\w*|nunca|jamais|mai|kein\w*|nicht|no way|first time|refuse\w*|avoid\w*|allergic)\b",
+    re.IGNORECASE,
+)
+_ALWAYS_SHOWN: Final = re.compile(
+    r"\b(?:always|every\w*|each|all|whenever|any\s?time|forever|never|only|constant\w*|without fail"
+    r"|whatever|whichever|no"
+    r"|immer|jede\w*|siempre|toujours|sempre|must|not|\w+n't|please|from now on|since|daily|usual\w*"
+    r"|prefer\w*|days)\b|!",
+    re.IGNORECASE,
+)
 _ALL: Final = re.compile(r"\b(?:both|all|entire|entirely|whole|fully|completely|totally)\b")
 _ALL_SHOWN: Final = re.compile(
-    r"\b(?:both|all|every\w*|each|entire\w*|whole|full\w*|complete\w*|total\w*|always|any|no|never|none|two|couple"
+    r"\b(?:both|all|every\w*|each|what\w*ever|whenever|wherever|anything|anywhere|entire\w*|whole|full\w*|complete\w*|total\w*|always|any|no|never|none|two|couple"
     r"|neither|only|just|max\w*|done|finished)\b",
     re.IGNORECASE,
 )
@@ -216,6 +263,19 @@ _MUCH_SHOWN: Final = re.compile(
 )
 
 
+#: where somebody comes from
+_FROM: Final = re.compile(
+    r"\b(?:is|are|am|was|comes?|came|originally|hails?|originates?) from (?!home\b|work)"
+    r"|\bborn (?:and raised )?in [a-z]"
+    r"|\bgrew up in\b|\bnative of\b"
+)
+_FROM_SHOWN: Final = re.compile(
+    r"(?i:\b(?:from|born|bred|grew|grow|grown|raised|native|home\w*|roots?|origin\w*|came|come|comes|moved|left|childhood"
+    r"|geboren|aus|née?|nacid[oa]|nací|nat[oa]|soy de|vengo|viens|komme|de|di|da|where|birth\w*|local|kid|lived)\b)"
+    r"|[\u0370-\uffff]{2}"
+)
+
+
 def _settled(text: str) -> str:
     """The text without the sentences that tell of a stay."""
     return "\n".join(sentence for sentence in re.split(r"[.!?\n]", text) if not _STAY.search(sentence))
@@ -223,7 +283,8 @@ def _settled(text: str) -> str:
 
 def check_likes(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -> None:
     """A liking and a home must have shown in what was said."""
-    likely = {stem(match.split()[-1]) for match in _SEEMS.findall(" ".join(word.low for word in mine))}
+    told = " ".join(word.low for word in mine)
+    likely = {stem(match.split()[-1]) for match in _SEEMS.findall(told)}
     likes = [word for word in mine if word.stem in LIKES - likely and not word.negative and not word.mood]
     shown = [_SEEMS.sub(" ", source.text) for source in sources]
     lives = [
@@ -235,13 +296,18 @@ def check_likes(mine: Sequence[Said], sources: Sequence[Source], found: Weighed)
     ]
     if any(word.low in {"own", "owns"} for word in mine) and not any(map(_OWNED.search, shown)):
         found.added.append("a possession that nobody spoke of")
+    if _FROM.search(told) and not any(_FROM_SHOWN.search(source.text) for source in sources):
+        found.added.append("an origin that nobody spoke of")
     theirs = [word for word in mine if word.stem in _LIVES and word.who is Who.OTHERS]
     if theirs and all(_STAY.search(text) or not text for text in shown[:1]):
         found.added.append("a home that nobody spoke of")
     near = [text for source, text in zip(sources, shown, strict=True) if source.rank in {0, 3}]
+    working = re.search(r"^i (?:\w+ )?work(?:s|ing)? with\b", told)
+    if working and not works(sources) and not any(word.stem in _JOBS for source in sources for word in source.words):
+        found.added.append("a calling that nobody spoke of")
     if lives and not any(_LIFE_SHOWN.search(_settled(text)) for text in near):
         found.added.append("a home that nobody spoke of")
-    for group in (LIKES | DISLIKES, _LIVES):
+    for group in (LIKES, DISLIKES, _LIVES):
         acting = [word for source in sources for word in source.words if word.stem in group]
         mind = [word for word in mine if word.stem in group and word.who is Who.SPEAKER]
         if mind and acting and all(word.who in {Who.OTHERS, Who.THEY, Who.ANYBODY} for word in acting):

@@ -7,17 +7,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from anaphora.rules.facts.judging.anew import SOFT_JOINS, begins_anew, is_contrast, is_item, is_told
 from anaphora.rules.facts.judging.asked import BREAK, ask, deny, own, past, suppose
 from anaphora.rules.facts.judging.subjects import Token, subject
 from anaphora.rules.language.lexicon import (
     FIRST,
     IMPERSONAL,
-    PERSONS,
     POSSESSIVES,
     REPORTS,
     THIRD,
     VERBS,
     YOU,
+    is_person,
 )
 from anaphora.rules.language.markers import COMING, MARKERS, SOMEDAY, Mood
 from anaphora.rules.language.said import Said, Who
@@ -55,10 +56,9 @@ _HARD: Final = frozenset(
 #: those of them that begin a statement only before a subject: "not yet", "so many", "since May"
 _SOMETIMES: Final = frozenset(["since", "yet", "so", "then", "cause", "while", "though"])
 #: after a comma they begin what is meant instead
-_ANEW: Final = frozenset(["just", "only", "instead", "please", "now", "but", "still"])
-_SOFT: Final = frozenset(["and", "or", "plus", "nor"])
-#: they begin something else than an item of a list
-_STARTERS: Final = frozenset(split("at in on for from with to by at because i i'm we my it the this that least now"))
+_ANEW: Final = frozenset(
+    split("just only instead please now but still nur sondern jetzt maintenant désormais ahora sino agora adesso ora")
+)
 
 
 @dataclass(slots=True)
@@ -140,7 +140,7 @@ def _read(sentence: str, offset: int, number: int, state: _State) -> None:
             state.words.append(
                 Said(
                     low=piece.casefold(),
-                    stem=stem(piece.casefold()) if not UNSPACED.search(piece) else piece,
+                    stem=_stem(piece, sentence[last : last + 7].casefold()),
                     start=offset + start,
                     end=offset + start + len(piece),
                     sentence=number,
@@ -168,6 +168,13 @@ def _read(sentence: str, offset: int, number: int, state: _State) -> None:
     if SOMEDAY.search(low):
         for word in mine:
             word.mood = max(word.mood, Mood.WISH)
+
+
+def _stem(piece: str, rest: str) -> str:
+    """The stem of a word; a "mother-in-law" is no mother."""
+    if UNSPACED.search(piece):
+        return piece
+    return stem(piece.casefold()) + (rest if rest == "-in-law" else "")
 
 
 def _as_name(sentence: str, match: re.Match[str]) -> str:
@@ -217,6 +224,7 @@ def _marks(low: str) -> dict[int, list[str]]:
     return found
 
 
+_FEELINGS: Final = frozenset(stem(word) for word in split("love like hate adore dislike admire trust miss"))
 _MEDICS: Final = frozenset(
     stem(word)
     for word in ["doctor", "doc", "dentist", "therapist", "physio", "nurse", "vet", "psychiatrist", "optician"]
@@ -241,10 +249,14 @@ def _turn(state: _State, tokens: list[Token], at: int, gap: str, *, opening: boo
         or (broken and (low in _ANEW or ((inflected(low) or low.endswith("s")) and stem(low) in VERBS)))
     ):
         _fresh(state, here, mood=Mood.FACT)
-    elif broken or low in _SOFT:
+    elif broken or low in SOFT_JOINS:
         state.clause += 1
-        if (state.over or state.negative) and _begins_anew(tokens, at, broken=broken, flipped=state.compared):
+        said = state.words[max(state.first, here - 8) : here]
+        anew = (state.over or state.negative) and begins_anew(tokens, at, broken=broken, flipped=state.compared)
+        if anew or (broken and state.negative and is_contrast(tokens, at, said)):
             state.negative = state.over = state.compared = False
+        if broken and state.mood is not Mood.FACT and is_told(tokens, at, unreal=state.mood is Mood.UNREAL):
+            state.mood = Mood.FACT
         state.inherited = state.negative
         if broken and state.mood in {Mood.CONDITION, Mood.MAYBE}:
             state.condition |= state.mood is Mood.CONDITION
@@ -252,7 +264,7 @@ def _turn(state: _State, tokens: list[Token], at: int, gap: str, *, opening: boo
     elif (
         not opening
         and (stem(low) in VERBS or low in _ANEW or low.endswith("ed"))
-        and tokens[at - 1][0].casefold() in _SOFT
+        and tokens[at - 1][0].casefold() in SOFT_JOINS
     ):
         held = (state.negative, state.over) if tokens[at - 1][0].casefold() in {"or", "nor"} else (False, False)
         _fresh(state, here, who=state.who, whom=state.whom, mood=state.mood)
@@ -260,7 +272,9 @@ def _turn(state: _State, tokens: list[Token], at: int, gap: str, *, opening: boo
     elif low in {"me", "us"} and state.who in {Who.OTHERS, Who.THEY} and here > state.first:
         state.who, state.whom = Who.OPEN, frozenset()
         for word in (word for word in state.words[state.first : here][-12:] if word.clause == state.clause):
-            word.who = word.who if word.stem in PERSONS else Who.OPEN
+            # who is hated does not hate
+            kept = is_person(word.low) or word.stem in _FEELINGS
+            word.who = word.who if kept else Who.OPEN
     elif (
         low in {"my", "our"}
         and tokens[at - 1][0].casefold() not in {"that's", "both", "all", "of", "one"}
@@ -271,39 +285,8 @@ def _turn(state: _State, tokens: list[Token], at: int, gap: str, *, opening: boo
         state.who, state.whom = Who.OPEN, frozenset()
     elif state.whom & _MEDICS and at and tokens[at - 1][0].casefold() in _TOLD:
         state.who, state.whom = Who.OPEN, frozenset()
-    if found is not None:
+    if found is not None and not (state.mood is not Mood.FACT and is_item(tokens, at)):
         _new_subject(state, here, found, tokens, at, broken=broken)
-
-
-def _begins_anew(tokens: list[Token], at: int, *, broken: bool, flipped: bool) -> bool:
-    """Whether what begins here is no further item of a list: it has a verb of its own, or an opening like "at least".
-
-    Args:
-        tokens: the words of the sentence.
-        at: which of them follows the comma, or is the "and".
-        broken: a comma stands before it.
-        flipped: what came before was only set against something: "instead of tea".
-
-    """
-    first = at + 1 if tokens[at][0].casefold() in _SOFT else at
-    chunk = [written.casefold() for written, _, _ in tokens[first : _item_end(tokens, first)]]
-    if not chunk:
-        return False
-    if flipped and (chunk[0] in _STARTERS or chunk[0][:1].isdigit()):
-        return True
-    return broken and (chunk[0][:1].isdigit() or any(_verb(low) for low in chunk[1 : min(len(chunk), 4)]))
-
-
-def _item_end(tokens: list[Token], first: int) -> int:
-    """Where an item of a list that begins with this word would end."""
-    for at in range(first + 1, min(len(tokens), first + 8)):
-        if tokens[at][1] - tokens[at - 1][2] > 1 or tokens[at][0].casefold() in _SOFT:
-            return at
-    return min(len(tokens), first + 8)
-
-
-def _verb(low: str) -> bool:
-    return stem(low) in VERBS and (inflected(low) or (low.endswith("s") and not low.endswith("ss")))
 
 
 def _pronoun(tokens: list[Token], at: int) -> bool:
@@ -332,7 +315,7 @@ def _new_subject(
     if previous in {"and", "or", "&"} and alone and Who.SPEAKER in {state.who, who} and here > state.first:
         # "my wife and I": what they do, the speaker does
         who, whom = Who.SPEAKER, frozenset()
-    independent = broken or not at or previous in _HARD or previous in _SOFT
+    independent = broken or not at or previous in _HARD or previous in SOFT_JOINS
     mood = Mood.FACT if independent else state.mood
     if previous in _CLAIMS and state.who in {Who.OTHERS, Who.THEY, Who.ANYBODY} and not state.whom & _MEDICS:
         # what others say of the speaker is their opinion

@@ -8,7 +8,7 @@ from typing import Final
 
 from anaphora.rules.facts.judging.senses import OTHERS, TURNED, WISHED, meant, same_person
 from anaphora.rules.facts.judging.weighed import Source, View, Weighed
-from anaphora.rules.language.numerals import numbers, readings
+from anaphora.rules.language.numerals import in_digits, numbers, readings
 from anaphora.rules.language.quantities import (
     COUNTERS,
     counted_days,
@@ -33,12 +33,14 @@ _UNITS: Final = tuple(
         "kg kilo kilogram kgs",
         "lb pound lbs",
         "mg milligram",
+        "mcg µg μg microgram",
         "g gram",
         "m metre meter",
         "foot ft",
         "cm centimetre centimeter",
         "inch",
         "litre liter l",
+        "ml millilitre milliliter",
         "hour hr h",
         "minute min",
         "second sec",
@@ -58,7 +60,7 @@ _UNITS: Final = tuple(
         "kw kilowatt",
         "kwh",
         "watt w",
-        "gb gigabyte",
+        "gb gigabyte gig",
         "mb megabyte",
         "tb terabyte",
         "ms millisecond",
@@ -71,14 +73,16 @@ _UNITS: Final = tuple(
 _EVERY: Final = re.compile(r"\bevery (\w+) \w+\b")
 _SO_OFTEN: Final = re.compile(r"\b(twice|\w+ times) (?:a|per|each|every) (?:week|month|year)\b")
 _PER: Final = re.compile(r"\b(?:per|each) ([a-z]+)")
+_TIMES: Final = next(group for group in _UNITS if stem("times") in group)
 _YEARS: Final = next(group for group in _UNITS if "year" in group)
 _ONE: Final = re.compile(r"\b(?:one|an?|first|single|only|once|1)\b", re.IGNORECASE)
 _TWO: Final = re.compile(r"\b(?:both|twins?|couple|pair|twice|we two|each other)\b", re.IGNORECASE)
 _HABIT: Final = re.compile(
     r"\b(?:every|each|always|usually|often|never|mostly|per|daily|weekly|monthly|nightly|yearly|annual\w*|regular\w*"
     r"|times"
-    r"|once|twice|\w+days|mornings|evenings|nights|weekends|days|whenever|all (?:week|year|day|night))\b|\d ?x\b|/"
-    r"|day\b"
+    r"|once|twice|\w+days(?<!yesterdays)|(?:mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)s?|mornings"
+    r"|evenings|nights|weekends|days|whenever|all (?:week|year|day|night))\b|\d ?x\b|/"
+    r"|\bday\b"
     r"|\b(?:jede\w*|täglich|immer|toujours|chaque|tous|todos|cada|siempre|sempre|ogni|tutti)\b|每|毎|天|of (?:the|each"
     r"|every) (?:week|month|year)",
     re.IGNORECASE,
@@ -125,9 +129,10 @@ def check_numbers(content: str, sources: Sequence[Source], found: Weighed) -> No
             continue
         found.conflicts.append(UNSAID)
     halves = {half for half in ("am", "pm") if frozenset([half]) in counted}
-    if "am" in halves and "pm" in said and "am" not in said:
-        found.conflicts.append(UNSAID)
     spoken = hours(quoted)
+    later = {hour for source in sources if source.rank == 0 for hour, its in hours(source.text).items() if "pm" in its}
+    if "am" in halves and "pm" in said and "am" not in said and (not later or later & hours(content).keys()):
+        found.conflicts.append(UNSAID)
     if any(hour in spoken and not halves & spoken[hour] for hour, halves in hours(content).items()):
         found.conflicts.append(UNSAID)
     mine = frozenset[str]().union(*counted)
@@ -140,7 +145,7 @@ def check_numbers(content: str, sources: Sequence[Source], found: Weighed) -> No
     ]
     if lacking and any(number.isdigit() and number not in mine for number in inside) and not converted:
         found.added.append("a number beside the quote, which has another")
-    cardinal = frozenset[str]().union(*(numbers(without_ordinals(text)) for text in texts))
+    cardinal = frozenset[str]().union(*(_all(without_ordinals(text)) for text in texts))
     counts = {number for number in numbers(without_ordinals(content)) if number.isdigit() and len(number) < 3}
     if any(number in said and number not in cardinal and number not in converted for number in counts):
         found.added.append("a number that was said as a rank")
@@ -185,8 +190,16 @@ def _is_listed(number: str, content: str, sources: Sequence[Source]) -> bool:
         return False
     if periods(content) & {7}:
         return counted_days(" ".join(near)) == int(number)
+    if _is_mixed(number, content, near):
+        return False
     plain_numbers = [other for text in near for other in numbers(text) if other.isdigit()]
     return not plain_numbers and int(number) in lengths_of_lists(near)
+
+
+def _is_mixed(number: str, content: str, near: Sequence[str]) -> bool:
+    """Whether what is counted is one of the things of a list: "a brother and a sister" are no two brothers."""
+    counted = re.search(rf"\b{number} (?:\w+ )?(\w+?)s\b", in_digits(content))
+    return counted is not None and any(re.search(rf"\b(?:an?|my) (?:\w+ )?{counted.group(1)}\b", text) for text in near)
 
 
 def check_periods(content: str, sources: Sequence[Source], found: Weighed) -> None:
@@ -239,9 +252,11 @@ def _is_age(words: Sequence[Said], at: int) -> bool:
 
 def unit_of(words: Sequence[Said], at: int) -> frozenset[str] | None:
     """The unit of the number that begins at a place, as a group of stems; none if it has none."""
+    if words[at].low in {"twice", "thrice"}:
+        return _TIMES
     attached = re.sub(r"^[\d.,]+", "", words[at].low)
     following = [attached] if attached and attached != words[at].low else []
-    following += [word.low for word in words[at + 1 : at + 2]]
+    following += [word.low for word in words[at + 1 : at + 2] if word.start - words[at].end <= 1]
     for low in following:
         for group in _UNITS:
             if stem(low) in group:

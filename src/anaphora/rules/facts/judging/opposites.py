@@ -13,7 +13,9 @@ OPPOSITE: Final = "the opposite was said"
 _PAIRS: Final = """
 pass | fail
 win | lose
-start begin join | stop quit end finish
+start begin join | stop quit end finish leave
+work live study belong attend | leave quit resign
+alive | dead died deceased passed
 open | close shut
 buy purchase | sell
 accept agree approve | decline refuse reject deny

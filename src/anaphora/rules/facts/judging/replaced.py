@@ -15,7 +15,7 @@ _VALUE: Final = r"(?P<old>(?:[^.!?;,\n]|(?<=\d)[.,](?=\d)){1,36}?)"
 _CHANGE: Final = (
     r"(?:mov(?:e|ed|ing)|push(?:ed|ing)?|rais(?:e|ed|ing)|chang(?:e|ed|ing)|switch(?:ed|ing)?|went|gone|going|go"
     r"|goes|shift(?:ed|ing)?|postponed|increased?|decreased?|reduc(?:ed?|ing)|cut(?:ting)?|dropp?(?:ed|ing)?|lowered"
-    r"|up|down|extended|shortened|grew|grown|fell|fallen|rose|risen|jumped|bumped|rescheduled|delayed|put"
+    r"|up|upped|down|downed|doubled|halved|extended|shortened|grew|grown|fell|fallen|rose|risen|jumped|bumped|rescheduled|delayed|put"
     r"|upgrad(?:ed?|ing)|brought|scaled|shrunk|shrank|slid|slipped|swapped)"
 )
 _END: Final = r"(?=,? (?:but|and|so|now|then|until|though|while)\b|[,;](?!\d)|[.!?](?!\d)|\n|$)"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from anaphora.rules.facts.judging.weighed import Source, Weighed
-from anaphora.rules.language.lexicon import PERSONS, POSSESSIVES, THEIRS, stems, supported
+from anaphora.rules.language.lexicon import POSSESSIVES, THEIRS, is_person, stems, supported
 from anaphora.rules.language.numerals import numbers
 from anaphora.rules.language.said import Said
 from anaphora.rules.language.stems import split, stem
@@ -58,7 +58,7 @@ def aliases(sources: Sequence[Source]) -> Mapping[str, frozenset[str]]:
 
 
 def _is_role(word: Said) -> bool:
-    return word.stem in PERSONS or (len(word.low) > 4 and word.low.endswith(_DOERS))
+    return is_person(word.low) or (len(word.low) > 4 and word.low.endswith(_DOERS))
 
 
 def _is_name(word: Said) -> bool:

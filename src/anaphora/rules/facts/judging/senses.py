@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from anaphora.rules.facts.judging.weighed import Source, View
-from anaphora.rules.language.lexicon import PERSONS, alike, stems, supported
+from anaphora.rules.language.lexicon import alike, is_person, stems, supported
 from anaphora.rules.language.markers import Mood
 from anaphora.rules.language.said import Said, Who
 
@@ -41,7 +41,7 @@ OTHERS: Final = "said of somebody else"
 def against(word: Said, other: Said, source: Source, view: View) -> str | None:
     """Why a word in the source does not say what the statement says with it, if so."""
     standing = other.owned and not (other.negative or other.gone or other.over)
-    if standing and word.stem in PERSONS:
+    if standing and is_person(word.low):
         # "my GP": there is one, whoever the clause is about
         return None
     if standing and word.stem in view.none and not other.denied:
@@ -56,7 +56,7 @@ def against(word: Said, other: Said, source: Source, view: View) -> str | None:
 
 def _sense_or_mood(word: Said, other: Said, source: Source, view: View) -> str | None:
     """Why it is meant otherwise, if so. What is owned, as in "my car", is taken for granted."""
-    if other.owned and not other.negative and (not other.gone or other.stem in PERSONS):
+    if other.owned and not other.negative and (not other.gone or is_person(other.low)):
         return None
     if other.over and not other.negative and not word.negative and not alike(word.stem, other.stem):
         # another word, of something that was: it tells of what came about

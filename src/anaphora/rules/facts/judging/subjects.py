@@ -10,16 +10,16 @@ from anaphora.rules.language.lexicon import (
     GENERIC,
     IMPERSONAL,
     MEANS,
-    PERSONS,
     POSSESSIVES,
     SOFT,
     THEIRS,
     THIRD,
     VERBS,
     YOU,
+    is_person,
     stems,
 )
-from anaphora.rules.language.numerals import MONTHS, WEEKDAYS
+from anaphora.rules.language.numeral_words import MONTHS, WEEKDAYS
 from anaphora.rules.language.said import Who
 from anaphora.rules.language.stems import inflected, split, stem
 from anaphora.rules.language.words import STOP
@@ -52,12 +52,47 @@ def subject(tokens: list[Token], at: int, *, starts: bool) -> Subject | None:
 
     """
     low = tokens[at][0].casefold()
+    if low in _ALSO_SAID and not _is_pronoun(tokens, at, low):
+        return None
     for pronouns, who in _PRONOUNS:
         if low in pronouns:
             return who, _NOBODY
     if low in {"who", "whose", "who's"} and at:
         return _antecedent(tokens, at)
     return _opened(tokens, at, low) if starts else None
+
+
+#: "il liceo" is no "il" who does a thing, "I meant 21 October" tells nothing of who speaks, and "they" may be things
+_ALSO_SAID: Final = frozenset(["il", "i", "they", "they're"])
+_FRENCH: Final = frozenset(
+    split(
+        "est a ne n'a va fait se s'est était avait y en me te nous vous travaille habite vit joue aime adore déteste "
+        "veut peut doit prend mange boit parle sera aura dit part vient étudie s'appelle qui le la les l'a"
+    )
+)
+#: what doctors, shops and offices do to whoever speaks of "them"
+_OFFICES: Final = frozenset(
+    split(
+        "upped raised lowered put gave increased reduced cut prescribed offered moved made hired promoted diagnosed "
+        "switched changed took found started charge charged extended renewed doubled halved accepted rejected fired "
+        "cancelled canceled postponed delayed rescheduled told fixed replaced installed delivered"
+    )
+)
+
+
+def _is_pronoun(tokens: list[Token], at: int, low: str) -> bool:
+    """Whether such a word is the subject here."""
+    following = tokens[at + 1][0].casefold() if at + 1 < len(tokens) else ""
+    if low == "il":
+        return following in _FRENCH
+    if low == "i":
+        return following not in {"mean", "meant"}
+    before = [written for written, _, _ in tokens[max(0, at - 12) : at]]
+    if any(is_person(word.casefold()) or (word[0].isupper() and place) for place, word in enumerate(before)):
+        return True
+    # "how fast bogs are and how they recover" speaks of the bogs
+    things = any(len(word) > 3 and word.endswith("s") and word.casefold() not in STOP for word in before)
+    return not things and following not in _OFFICES
 
 
 def _opened(tokens: list[Token], at: int, low: str) -> Subject | None:
@@ -72,7 +107,9 @@ def _opened(tokens: list[Token], at: int, low: str) -> Subject | None:
     for pronouns, who in _OPENING:
         if low in pronouns and not (low == "most" and following in {"of", "days", "weekends"}):
             return who, _NOBODY
-    return _described(tokens, at, low)
+    found = _described(tokens, at, low)
+    joined = at > 0 and tokens[at - 1][0].casefold() in {"and", "or", "plus"}
+    return None if found and found[0] is Who.OTHERS and joined and not _goes_on(tokens, at) else found
 
 
 def _described(tokens: list[Token], at: int, low: str) -> Subject | None:
@@ -85,9 +122,20 @@ def _described(tokens: list[Token], at: int, low: str) -> Subject | None:
     if low in THEIRS:
         persons = _persons(tokens, at + 1)
         return (Who.YOU, _NOBODY) if low == "your" else (Who.OTHERS if persons else Who.THEY, persons)
-    if stem(low) in PERSONS and len(tokens) > at + 1 and not _compound(tokens, at):
+    if is_person(low) and len(tokens) > at + 1 and not _compound(tokens, at):
         return Who.OTHERS, _persons(tokens, at)
     return _named(tokens, at)
+
+
+def _goes_on(tokens: list[Token], at: int) -> bool:
+    """Whether anything is said of what begins here: of the twins in "with my wife and the twins, in May" nothing is."""
+    for place in range(at + 1, min(at + _PHRASE, len(tokens))):
+        if _apart(tokens, place) and not tokens[place - 1][0].casefold().endswith("'s"):
+            return False
+        low = tokens[place][0].casefold()
+        if low in _FINITE or stem(low) in VERBS or (low not in STOP and low.endswith(("s", "ed"))):
+            return True
+    return at + _PHRASE < len(tokens)
 
 
 #: they end like one who does a thing, and are none
@@ -133,7 +181,7 @@ def _persons(tokens: list[Token], at: int) -> frozenset[str]:
         bare = written.removesuffix("'s")
         low = bare.casefold()
         name = bare[0].isupper() and low not in STOP and low not in _WHO_NOT
-        if stem(low) in PERSONS or (name and found):
+        if is_person(low) or (name and found):
             if owner:
                 # "my wife's sister" is no sister of mine
                 found = {f"{' '.join(sorted(found))}'s {stem(low)}"}
@@ -153,7 +201,7 @@ def _antecedent(tokens: list[Token], at: int) -> Subject | None:
         written = tokens[place][0]
         low = written.casefold()
         located = place and tokens[place - 1][0].casefold() in {"from", "in", "at", "near", "of"}
-        if stem(low) in PERSONS or (written[0].isupper() and low not in STOP and not located):
+        if is_person(low) or (written[0].isupper() and low not in STOP and not located):
             return Who.OTHERS, frozenset([stem(low)])
     return None
 
@@ -234,7 +282,7 @@ def _whose(tokens: list[Token], at: int, names: frozenset[str]) -> Subject | Non
     """Of whom "Paulo's ..." speaks: of his girlfriend, if she comes next; of nobody, if a comma does."""
     if at >= len(tokens) or _apart(tokens, at):
         return None
-    persons = _persons(tokens, at) if stem(tokens[at][0].casefold()) in PERSONS else frozenset()
+    persons = _persons(tokens, at) if is_person(tokens[at][0].casefold()) else frozenset()
     return Who.OTHERS, persons or names
 
 

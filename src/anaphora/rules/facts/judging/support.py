@@ -34,18 +34,22 @@ from anaphora.rules.language.lexicon import (
     POSSESSIVES,
     RIVALS,
     SOFT,
+    is_person,
     stems,
     supported,
 )
 from anaphora.rules.language.markers import Mood
 from anaphora.rules.language.numerals import numbers
 from anaphora.rules.language.said import Said, Who
-from anaphora.rules.language.stems import UNSPACED, split
+from anaphora.rules.language.stems import UNSPACED, WORD, split
 from anaphora.rules.language.words import FRAME, STOP, names
 
 _OWN: Final = frozenset(["me", "us", "mine", "ours", "myself", "im", "ive"])
 #: small words that matter when they are denied
 _TURNABLE: Final = stems("like love enjoy want work live smoke drink eat can use")
+_MINE_FIRST: Final = re.compile(r"\W*(?:I|my)\b", re.IGNORECASE)
+#: of whom a statement speaks that begins with the one who speaks
+_THEIRS: Final = re.compile(r"\b(?:their|his|her)\b(?= +[a-z])")
 _USER: Final = re.compile(
     r"(?:\b(?:the (?:user|speaker)|user|l'utilisat(?:eur|rice)|(?:der|die|des|dem|den) (?:be)?nutzer(?:in|s)?|el"
     r" usuario|la usuaria|al usuario"
@@ -62,7 +66,14 @@ def first_person(content: str, speaker: str | None) -> str:
             lead = re.escape(name)
             text = re.sub(rf"(?<!\w){lead}(?:'s|s'|')(?!\w)|(?<!\w){lead}s(?=\s[A-ZÄÖÜ])", "my", text)
             text = re.sub(rf"(?<!\w){lead}(?![A-Za-z])", "I ", text)
-    return text
+    return _THEIRS.sub(_whose, text) if _MINE_FIRST.match(text) else text
+
+
+def _whose(match: re.Match[str]) -> str:
+    """Put "my" for the "their" of a statement that has spoken of nobody else before."""
+    before = match.string[: match.start()]
+    others = any(is_person(word.casefold()) for word in WORD.findall(before)) or names(f"x {before[1:]}")
+    return match.group() if others else "my"
 
 
 def _ages(mine: Sequence[Said]) -> frozenset[str]:
@@ -77,7 +88,7 @@ def _ages(mine: Sequence[Said]) -> frozenset[str]:
 def _about_somebody(mine: Sequence[Said], sources: Sequence[Source], free: frozenset[str]) -> bool:
     """Whether a statement, or what it quotes, speaks of the speaker, of somebody theirs, or of the subject."""
     told = any(
-        word.low in FIRST or word.low in POSSESSIVES or word.stem in PERSONS or {word.low, word.stem} & free
+        word.low in FIRST or word.low in POSSESSIVES or is_person(word.low) or {word.low, word.stem} & free
         for word in mine
     )
     told = told or any(source.rank == 3 for source in sources) or any(UNSPACED.search(word.low) for word in mine)
@@ -128,7 +139,7 @@ def weigh(content: str, sources: Sequence[Source], *, free: frozenset[str], inst
     """
     found = Weighed()
     mine = _with_known_people(parse(content), sources)
-    persons = frozenset(word.stem for word in mine if word.stem in PERSONS)
+    persons = frozenset(word.stem for word in mine if is_person(word.low))
     named = _named(content, mine) - free
     counted = numbers(content)
     view = view_of(mine, sources, named=named, dated=bool(counted), free=free, instruction=instruction)
@@ -217,6 +228,11 @@ def _find(word: Said, sources: Sequence[Source], view: View, found: Weighed, *, 
     needless = _needless(word) and not (bare and word.stem not in _EMPTY)
     if not needless:
         found.total += 1
+    if word.stem in _TOGETHER and any(
+        other.low in _WE for source in sources if source.rank == 0 for other in source.words
+    ):
+        found.near += 1
+        return
     for rank in range(4):
         hits = [
             (source, other)
@@ -256,6 +272,11 @@ def _find(word: Said, sources: Sequence[Source], view: View, found: Weighed, *, 
         found.missing.append(word.stem)
         if UNSPACED.search(word.low) or word.stem in SOFT or word.low.endswith("ly"):
             found.vague.add(word.stem)
+
+
+#: "we" are one of them
+_TOGETHER: Final = stems("team family household couple company group organisation band club class office department")
+_WE: Final = frozenset(["we", "we're", "we've", "we'll", "our", "us"])
 
 
 def _only_asked(other: Said) -> bool:

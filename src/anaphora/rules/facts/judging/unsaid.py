@@ -38,6 +38,16 @@ _GRAVE: Final = stems(
     "furious angry anger upset sad jealous ashamed devastated heartbroken disappointed resent hate lonely bitter "
     "proud guilty regret embarrassed humiliated thrilled delighted"
 )
+#: with none of their signs alone they are said
+_DIAGNOSES: Final = tuple(
+    split(
+        "alcoholi addict depressi bankrupt criminal convict suicid cancer tumour tumor pneumonia dementia alzheimer "
+        "parkinson autis bipolar schizo anorexi bulimi epilep hypochond narciss racist millionair wealthy insomnia "
+        "obese obesity dyslex ptsd genius lazy"
+    )
+)
+#: what is done goes without saying: who has a rent pays it
+_IMPLIED: Final = stems("pay cost celebrate observe travel commute play practise attend use wear drive ride sew make")
 #: who does a thing is called so
 _ANYBODY: Final = stems(
     "person owner carer fan lover member enthusiast user player speaker resident parent learner beginner loser riser "
@@ -45,6 +55,18 @@ _ANYBODY: Final = stems(
 )
 #: that something began, changed or ended is often told in other words
 _CHANGES: Final = stems("move learn practise practice train leave retire start begin stop finish join")
+#: with a number they say hardly more than it
+_MEASURES: Final = stems(
+    "weigh weight tall height measure size cost price fee rent budget amount sum age date birth due meet appointment "
+    "start end begin close open alarm ring hour length last total number score result mark time room address phone "
+    "version model flight train ticket member student employee subscriber people team"
+)
+#: who says so lives by what they tell of
+_LIVING: Final = re.compile(
+    r"\b(?:living|pays? the (?:rent|bills)|profession|trade|career|clients?|customers|paid to|by day|business"
+    r"|i run|i own|my (?:shop|studio|practice|workshop)|(?:been|worked|working|work) as)\b",
+    re.IGNORECASE,
+)
 _WORK: Final = re.compile(
     r"\b(?:living|work\w*|job|shifts?|career|profession|trade|clients?|customers|paid|pays|rent|boss|office|employ\w+"
     r"|company|salary|wage|business|shop|class(?:es|room)?|students|pupils|patients|ward|school)\b",
@@ -54,7 +76,11 @@ _WORK: Final = re.compile(
 
 def says_more(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -> bool:
     """Whether a statement tells what was not said, beyond a rewording."""
-    hard = frozenset(found.missing) - found.vague
+    if _is_diagnosed(mine, sources):
+        return True
+    hard = (frozenset(found.missing) | _borrowed(mine, sources)) - found.vague
+    if found.anchors and len(hard) == 1:
+        hard -= _MEASURES
     if not hard:
         return found.share < _ENOUGH or any(_is_guessed(reason, sources) for reason in _reasons(mine))
     everything = found.total + found.anchors
@@ -63,9 +89,56 @@ def says_more(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -
         return True
     if any(_is_guessed(reason, sources) for reason in _reasons(mine)):
         return True
-    if hard & _GRAVE or any(_is_added(phrase, hard) for phrase in _phrases(mine)):
+    if (
+        _is_bare(mine, frozenset(found.missing))
+        or hard & _GRAVE
+        or any(_is_added(phrase, hard) for phrase in _phrases(mine))
+    ):
         return True
-    return _does(mine, hard) or (_calls(mine, hard) and not works(sources))
+    return _does(mine, hard) or (_calls(mine, hard) and not any(_LIVING.search(source.text) for source in sources))
+
+
+def _is_diagnosed(mine: Sequence[Said], sources: Sequence[Source]) -> bool:
+    """Whether an illness or a judgement on somebody was only guessed from signs of it: "an alcoholic" from beers."""
+    grave = [word.low[:6] for word in mine if word.low.startswith(_DIAGNOSES) and not word.negative]
+    said = " ".join(word.low for source in sources for word in source.words) if grave else ""
+    return any(root not in said for root in grave)
+
+
+def _borrowed(mine: Sequence[Said], sources: Sequence[Source]) -> frozenset[str]:
+    """The verb, if nothing tells of it but a word that says another: "writing" of "reading a novel" is the novel."""
+    verb = main_verb(mine)
+    is_so = any(word.low in {"is", "am", "are", "was"} for word in mine[1:3]) and not (
+        verb and verb.low.endswith("ing")
+    )
+    if verb is None or is_so or _needless(verb) or verb.stem in _IMPLIED:
+        return frozenset()
+    said = {word.stem for source in sources for word in source.words if word.low not in STOP}
+    if any(alike(verb.stem, other) for other in said):
+        return frozenset()
+    fits = {other for other in said if supported(verb.stem, (other,))}
+    others = [word.stem for word in mine if word is not verb and not (word.low in STOP or _needless(word))]
+    spent = all(any(alike(root, other) for root in others) for other in fits)
+    return frozenset([verb.stem]) if fits and spent else frozenset()
+
+
+def _needless(word: Said) -> bool:
+    return word.stem in FREE or word.stem in FRAME
+
+
+def _is_bare(mine: Sequence[Said], missing: frozenset[str]) -> bool:
+    """Whether of all that a statement tells only names and numbers were said: "is planning a trip to Kyoto"."""
+    telling = {
+        word.stem
+        for word in mine
+        if not (word.low in STOP or word.stem in FREE or word.capital or numbers(word.low) or _is_measure(word.stem))
+    }
+    return bool(telling) and telling <= missing
+
+
+def _is_measure(root: str) -> bool:
+    """Whether a stem only says what a number or a name is: "a budget of 3,500", "weighs 82 kg"."""
+    return root in _MEASURES
 
 
 def works(sources: Sequence[Source]) -> bool:
@@ -155,7 +228,7 @@ def _calls(mine: Sequence[Said], hard: frozenset[str]) -> bool:
 def called(mine: Sequence[Said]) -> Said | None:
     """What the statement says somebody is: the noun of "is a second tenor"."""
     for at, word in enumerate(mine[:-1]):
-        if word.low in {"a", "an"} and at and mine[at - 1].low in {"is", "am", "as", "was"}:
+        if word.low in {"a", "an", "the"} and at and mine[at - 1].low in {"is", "am", "as", "was"}:
             noun = next((other for other in mine[at + 1 : at + 5] if other.low in _OPENERS), None)
             last = mine.index(noun) - 1 if noun is not None else min(at + 4, len(mine) - 1)
             return mine[last]

@@ -10,7 +10,7 @@ from anaphora.rules.facts.judging.claims import DISLIKES, LIKES
 from anaphora.rules.facts.judging.roles import aliases
 from anaphora.rules.facts.judging.senses import ILL
 from anaphora.rules.facts.judging.weighed import Source, View
-from anaphora.rules.language.lexicon import PERSONS, VERBS, stems
+from anaphora.rules.language.lexicon import VERBS, is_person, stems
 from anaphora.rules.language.markers import Mood
 from anaphora.rules.language.said import Said
 from anaphora.rules.language.stems import inflected, split, stem
@@ -32,7 +32,7 @@ _CHANGES: Final = frozenset(split("from instead than rather replaced replacing c
 _ENDS: Final = stems(
     "decline refuse reject turn cancel drop give gave quit stop skip miss avoid abandon end cut remove lack "
     "unable exclude forbid prohibit ban absent fail cease leave sell discontinue withdraw opt eliminate "
-    "restrict limit forgo oppose dislike lose retire"
+    "restrict limit forgo oppose dislike lose retire trouble difficulty struggle"
 )
 #: "not more than" in other words
 _AT_MOST: Final = re.compile(r"\b(?:at (?:the )?most|maximum|up to|limit(?:ed)?|at (?:the )?latest|minimum|at least)\b")
@@ -75,6 +75,12 @@ def _in_past(mine: Sequence[Said]) -> bool:
     return False
 
 
+#: with them a statement tells of what was, beside what is
+_TELLS_OF_BEFORE: Final = re.compile(
+    r"^(?:\w+ ){0,12}(?:after|following|before|until|formerly|previously|during) (?:(?:an?|the|my|\w+ing|\d+|\w+) )"
+    r"|\bha(?:s|ve) (?:already |just |recently |also )?had\b|\bha(?:s|ve) been to\b"
+    r"|\b(?:retired|former|ex|late|ever since|at the time|as a (?:child|boy|girl|teenager|student|kid))\b"
+)
 _PAST: Final = frozenset(split("did was were had went got took made saw met ran won lost wrote came left spent began"))
 _PRESENT: Final = frozenset(split("is are has have am does do been can will"))
 
@@ -106,7 +112,7 @@ def view_of(
 
     """
     acting = frozenset(stem for source in sources for word in source.words for stem in word.whom)
-    persons = frozenset(word.stem for word in mine if word.stem in PERSONS)
+    persons = frozenset(word.stem for word in mine if is_person(word.low))
     said = frozenset(word.stem for source in sources if source.rank < 2 for word in source.words)
     return View(
         disfavours=any(word.stem in DISLIKES or (word.negative and word.stem in LIKES) for word in mine),
@@ -117,7 +123,7 @@ def view_of(
         instruction=instruction,
         conditional=any(word.low in _CONDITIONS for word in mine),
         mood=_mood(mine),
-        past=_in_past(mine),
+        past=_in_past(mine) or _TELLS_OF_BEFORE.search(_text(mine)) is not None,
         negative=any(word.negative for word in mine),
         changes=any(word.low in _CHANGES for word in mine),
         denies=any(word.stem in _ENDS - said for word in mine) or _AT_MOST.search(_text(mine)) is not None,

@@ -107,7 +107,8 @@ _FICTION: Final = re.compile(
     r"|another |some |the )?"
     r"(?:\w+[ -]){0,4}(?:story|poem|song|scene|dialogue|monologue|novel|script|haiku|limerick|joke|fairy tale"
     r"|persona|character|backstory"
-    r"|lyrics|skit|sketch|rap|ballad|testimonial|fake \w+)|i (?:had a dream|dreamed|dreamt)|in character|playing"
+    r"|lyrics|skit|sketch|rap|ballad|testimonial|fake \w+)|i dreamed|dreamt|had (?:a|the"
+    r"|this) (?:\w+ )?dream|my superpower|in character|playing"
     r" (?:as )?an?\b|d&d|dnd"
     r"|my (?:elf|wizard|paladin|rogue|bard|barbarian|druid|sim|warlock|cleric)|\*[^*\n]{3,80}\*|act as|for the"
     r" sake of argument"
@@ -119,7 +120,8 @@ _FICTION: Final = re.compile(
 )
 #: from here on it is meant again
 _REAL: Final = re.compile(
-    r"(?<=[.!?] )(?:what'?s (?:real|true)|in real(?:ity| life)|irl|for real|the truth is|but seriously|seriously"
+    r"(?<=[.!?] )(?:woke up|then i woke|when i woke|what'?s (?:real|true)|in real(?:ity| life)|irl"
+    r"|for real|the truth is|but seriously|seriously"
     r"|real talk"
     r"|anyway,? (?:i|my|we))\b",
     re.IGNORECASE,
@@ -210,7 +212,10 @@ def plays(text: str) -> bool:
     """Whether a message opens a game in which nothing is meant."""
     return (
         re.search(
-            r"\b(?:role-?\s?play|you be (?:the|an?|my)\b|(?:you'?re|you are) (?:the|an?) [^.!?\n]{1,40}\b(?:and"
+            r"\b(?:role-?\s?play|(?:do|play|start|continue|resume) (?:the|our|that|a) (?:\w+ ){0,3}(?:game|scene)\b"
+            r"|(?:you are|you're|be) my (?:butler|servant|knight|queen|king|lord|squire|sidekick"
+            r"|captain|wizard|boss|interviewer)"
+            r"|you be (?:the|an?|my)\b|(?:you'?re|you are) (?:the|an?) [^.!?\n]{1,40}\b(?:and"
             r" )?i'?m (?:the|an?)\b|let'?s (?:pretend|play|practi[sc]e)|pretend (?:that|to be|you|i)|act as|you"
             r" are (?:now )?(?:an?|the) |imagine (?:that )?(?:i|you|we)\b"
             r"|(?:our|the|my) (?:campaign|adventure|quest)|dungeon|in character|let'?s (?:write|continue) (?:a|the"
@@ -228,7 +233,7 @@ def stops_playing(text: str) -> bool:
         re.search(
             r"\b(?:out of character|ooc|back to reality|end (?:the )?(?:scene|role-?play)|stop (?:the"
             r" )?(?:role-?play|pretending)|for real|seriously|in real life|irl"
-            r"|real question|enough (?:of that|role-?play))\b",
+            r"|real question|in reality|stop here|enough (?:of that|role-?play))\b",
             text,
             re.IGNORECASE,
         )
