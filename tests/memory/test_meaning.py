@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +10,12 @@ from pathlib import Path
 import pytest
 
 from anaphora import Memory
+from anaphora.bench.hashing import HashingEmbedder
+from anaphora.bootstrap import Overrides, open_services
 from anaphora.domain.jobs import JobKind, JobState
 from anaphora.domain.wire import SectionName
+from anaphora.errors import ModelUnavailable
+from anaphora.settings import load
 
 pytestmark = pytest.mark.anyio
 
@@ -91,3 +96,34 @@ async def test_a_context_quotes_what_was_said_in_another_session_as_data(tmp_pat
         assert line.scores is not None
         stranger = await memory.session(user="bob", session="new").context("What may I not eat?")
         assert all(message.section is not SectionName.RELEVANT for message in stranger.messages)
+
+
+class AnswersTogether(HashingEmbedder):
+    """Answers either of two calls only when the other has come as well."""
+
+    def __init__(self) -> None:
+        super().__init__(8)
+        self.both = threading.Barrier(2, timeout=20)
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        self._meet()
+        return super().embed(texts)
+
+    def embed_query(self, text: str) -> Sequence[float]:
+        self._meet()
+        return super().embed([text])[0]
+
+    def _meet(self) -> None:
+        try:
+            self.both.wait()
+        except threading.BrokenBarrierError:
+            raise ModelUnavailable("it was asked one thing after the other") from None
+
+
+@pytest.mark.sqlite_only
+async def test_a_question_waits_for_its_two_vectors_at_once(tmp_path: Path) -> None:
+    given = Overrides(embedder=AnswersTogether())
+    async with open_services(load(db=str(tmp_path / "m.db")), given) as services:
+        asked = await services.retrieve.ask("Which pet do they own?")
+    assert asked.degraded == ()
+    assert asked.vector is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
@@ -77,7 +77,7 @@ class Retrieve:
         vector, degraded = None, ("embedder",) if self.by_meaning else ()
         if self.embedder is not None and query.strip():
             try:
-                vector = await anyio.to_thread.run_sync(_vector, self.embedder, query, words, abandon_on_cancel=True)
+                vector = await _vector(self.embedder, query, words)
                 degraded = ()
             except ModelError:
                 pass  # words are found all the same, and the answer says what is missing
@@ -187,14 +187,34 @@ def _without(vector: Sequence[float], common: Sequence[float]) -> tuple[Sequence
     return rest, _Meant(length=length, shift=_COMMON * math.fsum([value * value for value in common]))
 
 
-def _vector(embedder: Embedder, query: str, words: QueryWords) -> tuple[float, ...]:
-    """What the question means: halfway between all of it, embedded like a message, and its telling words, no names."""
-    (whole,) = embedder.embed([query])
+async def _vector(embedder: Embedder, query: str, words: QueryWords) -> tuple[float, ...]:
+    """What the question means: halfway between all of it, embedded like a message, and its telling words, no names.
+
+    Both are computed at once: who asks waits for one answer of a distant embedder, not for two.
+
+    Raises:
+        ModelError: the embedder failed.
+
+    """
     telling = " ".join((*words.topic, *words.trigrams[::3]))
-    short = embedder.embed_query(telling or query)
-    middle = [one + other for one, other in zip(whole, short, strict=True)]
+    made: dict[str, Sequence[float]] = {}
+    failed: list[ModelError] = []
+    async with anyio.create_task_group() as group:
+
+        async def make(name: str, ask: Callable[[], Sequence[float]]) -> None:
+            try:
+                made[name] = await anyio.to_thread.run_sync(ask, abandon_on_cancel=True)
+            except ModelError as error:
+                failed.append(error)
+                group.cancel_scope.cancel()
+
+        group.start_soon(make, "whole", lambda: embedder.embed([query])[0])
+        group.start_soon(make, "short", lambda: embedder.embed_query(telling or query))
+    if failed:
+        raise failed[0]
+    middle = [one + other for one, other in zip(made["whole"], made["short"], strict=True)]
     length = math.hypot(*middle)
-    return tuple(value / length for value in middle) if length else tuple(short)
+    return tuple(value / length for value in middle) if length else tuple(made["short"])
 
 
 def _part(texts: Sequence[str], part: int) -> str:
