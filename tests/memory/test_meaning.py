@@ -107,11 +107,11 @@ class AnswersTogether(HashingEmbedder):
 
     def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         self._meet()
-        return super().embed(texts)
+        return [[1.0, *[0.0] * 7] for _ in texts]
 
     def embed_query(self, text: str) -> Sequence[float]:
         self._meet()
-        return super().embed([text])[0]
+        return super().embed_query(text)
 
     def _meet(self) -> None:
         try:

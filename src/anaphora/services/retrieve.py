@@ -198,20 +198,16 @@ async def _vector(embedder: Embedder, query: str, words: QueryWords) -> tuple[fl
     """
     telling = " ".join((*words.topic, *words.trigrams[::3]))
     made: dict[str, Sequence[float]] = {}
-    failed: list[ModelError] = []
-    async with anyio.create_task_group() as group:
 
-        async def make(name: str, ask: Callable[[], Sequence[float]]) -> None:
-            try:
-                made[name] = await anyio.to_thread.run_sync(ask, abandon_on_cancel=True)
-            except ModelError as error:
-                failed.append(error)
-                group.cancel_scope.cancel()
+    async def make(name: str, ask: Callable[[], Sequence[float]]) -> None:
+        made[name] = await anyio.to_thread.run_sync(ask, abandon_on_cancel=True)
 
-        group.start_soon(make, "whole", lambda: embedder.embed([query])[0])
-        group.start_soon(make, "short", lambda: embedder.embed_query(telling or query))
-    if failed:
-        raise failed[0]
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(make, "whole", lambda: embedder.embed([query])[0])
+            group.start_soon(make, "short", lambda: embedder.embed_query(telling or query))
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None
     middle = [one + other for one, other in zip(made["whole"], made["short"], strict=True)]
     length = math.hypot(*middle)
     return tuple(value / length for value in middle) if length else tuple(made["short"])
