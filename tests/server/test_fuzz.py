@@ -146,6 +146,7 @@ def test_no_request_finds_a_fault(tmp_path: Path) -> None:
 
 
 @pytest.mark.deep
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("database", [SQLITE, POSTGRES])
 def test_ten_thousand_requests_find_no_fault(tmp_path: Path, database: str) -> None:
     with on(database):
