@@ -11,7 +11,7 @@ import httpx2
 import pytest
 import schemathesis
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 from requests import Request
 from schemathesis.checks import not_a_server_error
@@ -133,7 +133,10 @@ def check_answers(folder: Path, examples: int) -> None:
             modes = list(GenerationMode) if operation in asked_of else [GenerationMode.POSITIVE]
             mode = data.draw(st.sampled_from(modes), label="mode")
             case = data.draw(operation.as_strategy(generation_mode=mode), label="case")
-            response = portal.call(ask, case)
+            try:
+                response = portal.call(ask, case)
+            except httpx2.InvalidURL:
+                reject()  # no client sends it; too long a head is asked in tests/cli/test_serve_command.py
             if response.status_code == _UNAVAILABLE:
                 assert response.headers["retry-after"]
             case.validate_response(response, checks=list(CHECKS))
