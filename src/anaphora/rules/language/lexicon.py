@@ -9,6 +9,7 @@ from typing import Final
 from anaphora.rules.language.meanings import by_topic
 from anaphora.rules.language.rewordings import reworded
 from anaphora.rules.language.stems import split, stem
+from anaphora.rules.language.synonyms import BROADER, SAME
 
 
 def stems(written: str) -> frozenset[str]:
@@ -124,7 +125,7 @@ VERBS: Final = stems(
     "knit sew weave carve brew roast grill garden plant water harvest feed breed foster rescue own lease renovate "
     "paint "
     "taste smell look sound need marry adopt train practise practice paint draw sing dance volunteer avoid follow "
-    "meet see help sell rent"
+    "meet see help sell rent lend lent borrow"
 )
 #: they need no support: they hold a statement together, or say what sort of thing is spoken of
 FREE: Final = stems(
@@ -154,90 +155,19 @@ FREE: Final = stems(
 
 #: part of the name of a place, whether it is said or not
 GENERIC_NAMES: Final = stems(
-    "eur usd gbp chf dr mr mrs ms sea ocean river lake mountain mountains island islands city university company "
+    "gb tb mb kg km ram cpu eur usd gbp chf dr mr mrs ms sea ocean river lake mountain mountains "
+    "island islands city university company "
     "coast park street mont mount monte cape port saint st san santa fort lago mt"
-)
-
-_SAME: Final = (
-    "gran nan grandma|gramps grandpa|hubby husband|missus wife|folks parent|youngest oldest eldest child|wife "
-    "spouse|husband spouse|married marry wife husband wed spouse|girlfriend gf|boyfriend bf|fiance fiancé "
-    "fiancee "
-    "fiancée engaged engagement|friend buddy pal mate bestie|roommate flatmate housemate|colleague coworker teammate"
-    "|boss manager supervisor|dog puppy pup doggo|cat kitten kitty|kid child|baby newborn|photo photograph picture"
-    "|car vehicle|job work employment position role gig|company firm employer startup|move relocate|begin start"
-    "|buy purchase get|physician doctor|attorney lawyer|run jog|gym workout exercise train|bicycle bike cycle cycling"
-    "|film movie cinema|tv television show series|university college campus school|apartment flat|house home place"
-    "|travel trip journey visit vacation tour|go travel visit attend|learn study|teach teacher lesson|cook kitchen "
-    "recipe"
-    "|spicy hot spice|vegan plant-based|allergic allergy anaphylactic anaphylaxis|allergic react reaction hives "
-    "epipen"
-    "|intolerant intolerance|wake up rise alarm|sleep bed asleep|big large huge|small little tiny"
-    "|scared afraid fear phobia terrified|sick ill illness|anxious anxiety nervous|happy glad"
-    "|graduate degree diploma|born birth birthday bday|die death dead pass deceased|sport sporty|sea ocean beach"
-    "|mountain hike trail|music song band|game gaming gamer|read book reader|paint painting|garden gardening plant"
-    "|speak language fluent bilingual native|short brief concise|long detailed lengthy|formal polite|bullet list"
-    "|money finance financial|code coding program programming programmer developer software|dev developer"
-    "|doctor md|phd doctorate|masters master msc|bachelor bsc|usa america american states|uk britain british"
-    "|german germany deutsch|french france français|spanish spain español|dutch netherlands holland|polish poland"
-    "|swiss switzerland|danish denmark|swedish sweden|greek greece|turkish turkey|irish ireland|welsh wales"
-    "|vacation holiday leave|quit resign leave|retire retired|commute drive|instead rather|daily day every"
-    "|weekly week|evening night|night nightly|weekend saturday sunday|morning breakfast|lunch noon|dinner supper "
-    "evening"
-    "|alcohol drink beer wine booze|coffee espresso caffeine latte cappuccino|meat beef chicken pork|dairy milk "
-    "lactose"
-    "|nut peanut|shellfish shrimp prawn|seafood fish|veggie vegetarian|vegetable veggies|gluten wheat celiac coeliac"
-    "|diabetes diabetic|asthma asthmatic|migraine headache|injure injury hurt broke|surgery operation|pregnant "
-    "pregnancy "
-    "expecting due|divorced divorce ex separated|widowed widow widower|smoke smoking cigarette|jogging run|guitar "
-    "guitarist"
-    "|piano pianist|violin violinist|drum drummer|photographer photography photo|artist art|novel book|author "
-    "write book"
-    "|mom mother mum|dad father"
-    "|twins twin|adopt rescue shelter|company business|own business founder founded startup entrepreneur"
-    "|freelance freelancer self-employed contractor|remote remotely home|nights night|dark mode|temperature heat"
-    "|first-time first|time zone timezone|marathon race|bake baking|tea chai|relax unwind|stress stressed overwhelm"
-    "|team club squad|fan support supporter follow root|religious faith church|muslim islam halal|jewish kosher "
-    "judaism"
-    "|christian church|laptop computer pc|phone mobile cell|email mail|contact reach|tall height|weigh weight"
-    "|salary pay earn income|budget spend|mortgage house loan|address live street|metric celsius kilometres|call "
-    "name nickname"
-    "|anniversary wedding married|birthday turn|oldest eldest|older elder|younger little|responsible handle|lead "
-    "leader manage"
-    "|volunteer volunteering charity|collect collection|colour color|ring wake|climb climbing bouldering|swim "
-    "swimming pool"
-    "|fall autumn|holiday christmas|take medication|medication medicine pill tablet meds|vision glasses eyesight"
-)
-_BROADER: Final = (
-    "parent: mother father mom dad twin kid child son daughter|child: pregnant due expect son daughter kid baby "
-    "toddler twin boy girl "
-    "youngest oldest eldest school daycare nursery kindergarten highchair|kid: school daycare nursery kindergarten "
-    "highchair|baby: month tooth diaper|sibling: brother sister twin"
-    "|partner: wife husband girlfriend boyfriend fiance spouse|spouse: wife husband|pet: dog cat rabbit hamster "
-    "parrot "
-    "horse kitten puppy turtle bird fish|animal: dog cat horse|relative: cousin aunt uncle niece nephew"
-    "|medical: doctor hospital nurse|vehicle: car bike motorcycle truck van|stringed: guitar violin cello"
-    "|exercise: run gym swim yoga jog lift workout walk cycle|europe: france germany spain italy portugal"
-    "|degree: bachelor master phd msc bsc mba|student: phd study university college school degree major semester "
-    "freshman "
-    "sophomore|employee: work job|married: wife husband|brother: twin|sister: twin|person: guy man woman"
-    "|rescue: shelter adopt|surname: name last|breed: labrador poodle beagle|drive: car|car: tesla toyota honda "
-    "ford bmw "
-    "volkswagen audi|programming: python java rust javascript|language: french spanish german italian english "
-    "japanese "
-    "portuguese mandarin|reside: live|relocate: move|wedding: married marry|engaged: propose proposed fiance"
-    "|expecting: pregnant due|divorced: ex|runner: run marathon|cyclist: cycle bike|swimmer: swim"
-    "|commute: train bus bike cycle ride|weekly: week monday tuesday wednesday thursday friday "
-    "saturday sunday|breakfast: morning|fitness: gym workout"
 )
 
 
 def _table() -> Mapping[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    for group in _SAME.split("|"):
+    for group in SAME.split("|"):
         members = stems(group)
         for member in members:
             found.setdefault(member, set()).update(members)
-    for line in _BROADER.split("|"):
+    for line in BROADER.split("|"):
         broad, _, narrow = line.partition(": ")
         found.setdefault(stem(broad), set()).update(stems(narrow))
     for table in (by_topic(), reworded()):
@@ -300,6 +230,11 @@ INVERSE: Final = {
         ("unable", "can"),
         ("insomnia", "sleep"),
         ("sibling", "only"),
+        ("bad", "good"),
+        ("terrible", "good"),
+        ("hopeless", "good"),
+        ("awful", "good"),
+        ("childless", "kid child"),
         ("retire", "work"),
         ("blind", "see"),
         ("deaf", "hear"),
@@ -371,9 +306,31 @@ def alike(one: str, other: str) -> bool:
     return one == other or _akin(one, other)
 
 
+#: endings that make nouns, adjectives and callings of each other: "dental" and "dentist"
+_AFFIXES: Final = tuple(
+    split(
+        "ation ition ment ness ship hood ance ence able ible ical ician ian ist ism ity ious ous ive ful less "
+        "al ary ory ry ic ion or er y"
+    )
+)
+
+
+@lru_cache(maxsize=8192)
+def _root(one: str) -> str:
+    """A stem without such an ending."""
+    for affix in _AFFIXES:
+        if one.endswith(affix) and len(one) - len(affix) > 3:
+            return one[: -len(affix)]
+    return one
+
+
 def _akin(one: str, other: str) -> bool:
     """Forms of one word that no ending explains: "photograph" and "photographer", "Portugal" and "Portuguese"."""
     shorter, longer = sorted((len(one), len(other)))
+    if shorter > 4 and one[0] == other[0] and one[:4] == other[:4]:
+        root = _root(one)
+        if len(root) > 3 and root == _root(other):
+            return True
     if shorter < 4 or not one[0].isalpha():
         # "CV" and "CVs"
         return shorter > 1 and longer == shorter + 1 and f"{one}s" in {other, f"{other}ss"}

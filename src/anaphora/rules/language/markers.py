@@ -101,7 +101,8 @@ _NO: Final = _any(
     r"|hasnt",
     r"aint|hardly|barely|rarely|seldom|\w{2,6}n't|hates?|hated|hating|dislikes?|disliked|detests?|loathes?"
     r"|despises?",
-    r"unable|incapable|zero(?= [a-z])|(?:decid|vot|advis|opt)\w* against|chose against|rul(?:ed|es|ing) out"
+    r"out of(?= (?:work|a job|money|stock)\b)|unable|incapable|zero(?= [a-z])|(?:decid|vot|advis"
+    r"|opt)\w* against|chose against|rul(?:ed|es|ing) out"
     r"|abstain\w*|refrain\w*|steers? clear of|stays? away from|keeps? away from|far from(?= \w+ing\b)",
     r"avoids?|avoiding|avoided|sick of|tired of|fed up with|anything but|overrated|disgusting|lacks?|refuses?"
     r"|refused",
@@ -136,6 +137,7 @@ _WISH: Final = _any(
     rf"|hopes?|hoping",
     r"hoped|dreams?(?= (?:of|about|is|was|job|house|home|car|trip|to))|dreaming|dreamed|someday|some day|one"
     r" day|if only",
+    r"(?:was|were|am|are|is) (?:supposed|meant) to|fingers crossed|knock on wood|here's hoping|hopefully",
     r"(?:dying|itching|longing|yearning|aching|eager|keen|desperate) to",
     r"aspires?|aspiring|bucket list|would be (?:nice|great|cool|fun|amazing)",
     r"(?:goal|target|aim)s? (?:is|are|of|was|would be)|aim(?:s|ing)? (?:for|at)",
@@ -163,7 +165,8 @@ _CONDITION: Final = _any(
     r"(?:don't|do not|doesn't) (?:think|mean|say|believe)(?: that)?(?= (?:i|my|we)\b)",
     r"if|unless|suppose|supposing|imagine|pretend|assuming|hypothetically|let's say|lets say|say i|in case"
     r"|were i",
-    r"feels? like(?= (?:i|i'm|im|we|we're)\b)|(?:looks?|seems?|sounds?) (?:like|as if)(?= (?:i|i'm|we)\b)"
+    r"feels? (?:about|like)(?= \d)|feels? like(?= (?:i|i'm|im|we|we're)\b)|(?:looks?|seems?"
+    r"|sounds?) (?:like|as if)(?= (?:i|i'm|we)\b)"
     r"|would have|not quite|basically|practically|virtually|might as well|what if|as though|in theory|had i"
     r"|wenn ich|falls|würde|hätte|wäre|si yo|si tuviera",
     r"si fuera|si j'\w+|si je|se eu|se io|serait|sería|imagina|stell dir",
@@ -220,6 +223,14 @@ SOMEDAY: Final = re.compile(
 )
 #: where it stands in a sentence does not matter either: it is still to come
 COMING: Final = re.compile(r"\b(?:due (?:in|on|next|any)|pregnant with)\b")
+#: the same, if a time to come is said after what is being done
+UNDERWAY: Final = re.compile(
+    r"\b(?:i'm|we're|he's|she's|they're|am|are|is) \w+ing\b[^.!?;,\n]{0,60}?\b(?:next (?:week|month"
+    r"|year|spring|summer|autumn"
+    r"|fall|winter|\w+day)|tomorrow|soon|in (?:two|three|four|a few|\d{1,2}) (?:days|weeks|months|years))\b"
+)
+#: what stands in such a sentence is over
+ENDED: Final = re.compile(r"\b(?:never again|those days are (?:over|gone|behind))\b")
 #: what stands with them in a clause, before or after, did not come to be
 FAILED: Final = re.compile(
     r"\b(?:turned (?:me|us|him|her|it|them) down|rejected (?:me|us)|fell through|didn't work out"

@@ -177,6 +177,10 @@ sibling: only
 renovate: redo redoing fix paint
 seasick: boat
 share: with together flatmate roommate housemate
+motorcycle: motorbike
+fiction: novel
+goalkeeper: goalie goal keeper
+semester: term
 twin: both
 alone: own single myself
 separate: split ex
@@ -230,8 +234,9 @@ early: morning five six dawn
 late: night midnight
 impatient: wait
 afraid: scare terrify fear phobia
-fear: scare terrify afraid phobia
+fear: scare terrify afraid phobia freak creep
 hate: stand worst
+attend: make go
 enthusiast: love nerd geek
 doctorate: doctor phd thesis dissertation committee viva defend
 phd: doctor thesis dissertation committee viva defend
@@ -239,7 +244,7 @@ graduate: diploma degree cap gown ceremony
 degree: diploma graduate
 exam: test
 pass: got clear
-study: degree exam uni course class student revise
+study: degree semester exam uni course class student revise
 university: uni college campus faculty
 enrol: start uni college
 budget: envelope spend cash

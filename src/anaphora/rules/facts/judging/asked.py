@@ -6,8 +6,9 @@ import re
 from bisect import bisect
 from typing import Final
 
+from anaphora.rules.facts.judging.subjects import OF_PERSONS
 from anaphora.rules.language.lexicon import POSSESSIVES, is_person
-from anaphora.rules.language.markers import BEFORE, FAILED, YOUTH, Mood, past_state
+from anaphora.rules.language.markers import BEFORE, COMING, ENDED, FAILED, SOMEDAY, UNDERWAY, YOUTH, Mood, past_state
 from anaphora.rules.language.said import Said, Who
 from anaphora.rules.language.words import STOP
 
@@ -119,14 +120,15 @@ def own(sentence: str, offset: int, words: list[Said]) -> None:
         as_a = word.low in {"a", "an"} and at and words[at - 1].low == "as"
         if word.low not in POSSESSIVES and not as_a:
             continue
-        last = word.end
+        last, whose = word.end, False
         for other in words[at + 1 : at + 2 + _OWNED]:
             gap = sentence[last - offset : other.start - offset]
             ends = other.low in STOP and not other.low.isdigit() and other.low not in _JOINS
-            if BREAK.search(gap) or "'s" in gap or ends:
+            acts = whose and other.low.islower() and not other.capital and not is_person(other.low)
+            if BREAK.search(gap) or "'s" in gap or ends or (acts and other.low not in OF_PERSONS):
                 break
             other.owned = True
-            last = other.end
+            last, whose = other.end, is_person(other.low) or (whose and other.capital)
 
 
 def deny(sentence: str, offset: int, words: list[Said]) -> None:
@@ -170,6 +172,22 @@ def suppose(sentence: str, offset: int, words: list[Said]) -> None:
 _STATES: Final = re.compile(
     r"\b(?:was|were|had|used|hated|loved|liked|feared|couldn't|wanted|believed|dreamed|played|collected|smoked)\b"
 )
+
+
+def expect(sentence: str, offset: int, words: list[Said]) -> None:
+    """Mark what is still to come, only wished for, or over, wherever in the sentence that is said."""
+    low = sentence.casefold()
+    spans = [match.span() for match in UNDERWAY.finditer(low)]
+    coming = Mood.PLAN if COMING.search(low) else Mood.FACT
+    someday = Mood.WISH if SOMEDAY.search(low) else Mood.FACT
+    ended = ENDED.search(low) is not None
+    for word in words:
+        at = bisect(spans, (word.start - offset, len(low))) - 1
+        underway = Mood.PLAN if at >= 0 and word.start - offset < spans[at][1] else Mood.FACT
+        word.mood = max(word.mood, coming, someday, underway)
+        word.over |= ended
+
+
 #: words that deny what stands before them: "Honig mag ich gar nicht"
 _AFTER: Final = re.compile(
     r"(?:^|[,;:])([^,;:]*)\b(?:(?:gar|überhaupt|leider|noch) nicht|keine?[nrs]?(?: mehr)?|nicht mehr"

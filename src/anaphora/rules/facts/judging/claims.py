@@ -10,7 +10,7 @@ from typing import Final
 from anaphora.rules.facts.judging.senses import OTHERS
 from anaphora.rules.facts.judging.unsaid import called, main_verb, works
 from anaphora.rules.facts.judging.weighed import Source, Weighed
-from anaphora.rules.language.lexicon import FREE, PERSONS, alike, stems
+from anaphora.rules.language.lexicon import FREE, PERSONS, alike, is_person, stems
 from anaphora.rules.language.markers import Mood
 from anaphora.rules.language.numerals import numbers
 from anaphora.rules.language.said import Said, Who
@@ -79,7 +79,7 @@ _OWNED: Final = re.compile(
 )
 #: how much, how well: what was said weaker must not come out stronger
 _STRONG: Final = stems(
-    "fluent professional expert avid huge passionate experienced wealthy rich severe severely chronic addicted "
+    "fluent professional expert avid huge passionate wealthy rich severe severely chronic addicted "
     "obsessed famous deeply extremely "
     "always never everyone only world-class competitively competitive professionally renowned skilled talented "
     "award-winning champion serious "
@@ -166,6 +166,9 @@ _PREPOSITIONS: Final = frozenset(split("by for of in at on with from to because 
 
 def _is_self(words: Sequence[Said], at: int) -> bool:
     word = words[at]
+    if is_person(word.low) and word.low.endswith("s") and not any(other.low in _WE for other in words):
+        # "two students" are others
+        return False
     after = words[at + 1] if at + 1 < len(words) else None
     if after is not None and after.low in _COMPOUNDS and after.start - word.end == 1:
         return False
@@ -181,6 +184,7 @@ def _is_self(words: Sequence[Said], at: int) -> bool:
     )
 
 
+_WE: Final = frozenset(split("we we're we've us our both"))
 _DETERMINERS: Final = frozenset(split("a an the this that these those my our his her their your some any no every"))
 #: a "vet school" is no vet
 _COMPOUNDS: Final = frozenset(
@@ -263,6 +267,38 @@ _MUCH_SHOWN: Final = re.compile(
 )
 
 
+_AVERSE: Final = stems("dislike hate detest loathe despise resent")
+#: any "no" and any complaint may show a dislike
+_DISLIKE_SHOWN: Final = re.compile(
+    r"(?i:\b(?:not|no|never|\w+n't|dont|cant|wont|hat(?:e|es|ed|ing)|dislik\w+|detest\w*|loath\w+|despis\w+|avoid\w*|without"
+    r"|worst|awful|terribl\w+|horribl\w+|gross|yuck\w*|ugh|eww*|disgust\w*|annoy\w*|boring|bored|ruins?|sucks?|nasty|allerg\w*"
+    r"|tastes? like|sick of|tired of|fed up|pet peeve|nightmare|scar\w+|stress\w*|drives? me|makes? me|mad|crazy|gag"
+    r"|hell|pain|bother\w*|cringe\w*|skip|over ?rated|rather|nope|nah|neither|nor|too|unbearable"
+    r"|odi\w+|hass\w*|detest\w*"
+    r"|nicht|kein\w*|jamais|pas|do my head in|insufferable|cannot|hardly|barely)\b)|[\u0370-\uffff]{2}"
+)
+#: and any choice a preference
+_PREFERENCE_SHOWN: Final = re.compile(
+    r"(?i:\b(?:prefer\w*|rather|like|likes|liked|love|loves|enjoy\w*|better|best|beats?|favou?r\w*|fave|only|always|never|over"
+    r"|instead|any ?day|please|pls|plz|want|wants|need|needs|no|not|\w+n't|dont|cant|must|should|keep"
+    r"|use|give|make|write|ideally"
+    r"|than|into|fan|thing|hate|hates|more|less|ok|okay|fine|works?|go for|pick|choose|chose|every"
+    r"|usually|mostly|all|just"
+    r"|without|same|perfect|great|would|'d|i'd|lieber|bevor\w+|prefier\w*|préfèr\w*|whatever|whenever"
+    r"|for me|nothing)\b|!)"
+    r"|[\u0370-\uffff]{2}"
+)
+
+
+def _check_dislikes(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -> None:
+    """A dislike and a preference must have shown as well."""
+    if any(word.stem in _AVERSE for word in mine) and not any(_DISLIKE_SHOWN.search(source.text) for source in sources):
+        found.added.append("a liking that nobody showed")
+    prefers = any(word.low in {"prefers", "prefer", "favours", "favors"} for word in mine)
+    if prefers and not any(_PREFERENCE_SHOWN.search(source.text) for source in sources):
+        found.added.append("a liking that nobody showed")
+
+
 #: where somebody comes from
 _FROM: Final = re.compile(
     r"\b(?:is|are|am|was|comes?|came|originally|hails?|originates?) from (?!home\b|work)"
@@ -292,10 +328,12 @@ def check_likes(mine: Sequence[Said], sources: Sequence[Source], found: Weighed)
         for word in mine
         if word.stem in _LIVES
         and word.who is not Who.OTHERS
+        and not (word.low == "based" and mine[0].low in {"my", "our"})
         and word.stem not in {other.stem for other in mine if other.negative}
     ]
     if any(word.low in {"own", "owns"} for word in mine) and not any(map(_OWNED.search, shown)):
         found.added.append("a possession that nobody spoke of")
+    _check_dislikes(mine, sources, found)
     if _FROM.search(told) and not any(_FROM_SHOWN.search(source.text) for source in sources):
         found.added.append("an origin that nobody spoke of")
     theirs = [word for word in mine if word.stem in _LIVES and word.who is Who.OTHERS]

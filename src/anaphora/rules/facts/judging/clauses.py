@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from anaphora.rules.facts.judging.anew import SOFT_JOINS, begins_anew, is_contrast, is_item, is_told
-from anaphora.rules.facts.judging.asked import BREAK, ask, deny, own, past, suppose
+from anaphora.rules.facts.judging.asked import BREAK, ask, deny, expect, own, past, suppose
 from anaphora.rules.facts.judging.subjects import Token, subject
 from anaphora.rules.language.lexicon import (
     FIRST,
@@ -20,7 +20,7 @@ from anaphora.rules.language.lexicon import (
     YOU,
     is_person,
 )
-from anaphora.rules.language.markers import COMING, MARKERS, SOMEDAY, Mood
+from anaphora.rules.language.markers import MARKERS, Mood
 from anaphora.rules.language.said import Said, Who
 from anaphora.rules.language.stems import UNSPACED, WORD, inflected, split, stem
 
@@ -162,12 +162,7 @@ def _read(sentence: str, offset: int, number: int, state: _State) -> None:
     past(sentence, offset, mine)
     suppose(sentence, offset, mine)
     deny(sentence, offset, mine)
-    if COMING.search(low):
-        for word in mine:
-            word.mood = max(word.mood, Mood.PLAN)
-    if SOMEDAY.search(low):
-        for word in mine:
-            word.mood = max(word.mood, Mood.WISH)
+    expect(sentence, offset, mine)
 
 
 def _stem(piece: str, rest: str) -> str:
@@ -224,7 +219,10 @@ def _marks(low: str) -> dict[int, list[str]]:
     return found
 
 
-_FEELINGS: Final = frozenset(stem(word) for word in split("love like hate adore dislike admire trust miss"))
+_FEELINGS: Final = frozenset(
+    stem(word)
+    for word in split("love like hate adore dislike admire trust miss lend lent owe teach invite support visit")
+)
 _MEDICS: Final = frozenset(
     stem(word)
     for word in ["doctor", "doc", "dentist", "therapist", "physio", "nurse", "vet", "psychiatrist", "optician"]
@@ -269,7 +267,12 @@ def _turn(state: _State, tokens: list[Token], at: int, gap: str, *, opening: boo
         held = (state.negative, state.over) if tokens[at - 1][0].casefold() in {"or", "nor"} else (False, False)
         _fresh(state, here, who=state.who, whom=state.whom, mood=state.mood)
         state.negative, state.over = held
-    elif low in {"me", "us"} and state.who in {Who.OTHERS, Who.THEY} and here > state.first:
+    elif (
+        low in {"me", "us"}
+        and state.who in {Who.OTHERS, Who.THEY}
+        and here > state.first
+        and tokens[at - 1][0].casefold() != "than"
+    ):
         state.who, state.whom = Who.OPEN, frozenset()
         for word in (word for word in state.words[state.first : here][-12:] if word.clause == state.clause):
             # who is hated does not hate

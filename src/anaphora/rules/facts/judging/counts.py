@@ -8,6 +8,7 @@ from typing import Final
 
 from anaphora.rules.facts.judging.senses import OTHERS, TURNED, WISHED, meant, same_person
 from anaphora.rules.facts.judging.weighed import Source, View, Weighed
+from anaphora.rules.language.lexicon import supported
 from anaphora.rules.language.numerals import in_digits, numbers, readings
 from anaphora.rules.language.quantities import (
     COUNTERS,
@@ -22,6 +23,7 @@ from anaphora.rules.language.quantities import (
 )
 from anaphora.rules.language.said import Said
 from anaphora.rules.language.stems import stem
+from anaphora.rules.language.words import STOP
 
 UNSAID: Final = "a number or date that was not said"
 #: what is measured in, beside what `COUNTERS` convert into each other; a number keeps its unit
@@ -145,7 +147,7 @@ def check_numbers(content: str, sources: Sequence[Source], found: Weighed) -> No
     ]
     if lacking and any(number.isdigit() and number not in mine for number in inside) and not converted:
         found.added.append("a number beside the quote, which has another")
-    cardinal = frozenset[str]().union(*(_all(without_ordinals(text)) for text in texts))
+    cardinal = frozenset[str]().union(*({*_all(without_ordinals(text)), *_implied(text)} for text in texts))
     counts = {number for number in numbers(without_ordinals(content)) if number.isdigit() and len(number) < 3}
     if any(number in said and number not in cardinal and number not in converted for number in counts):
         found.added.append("a number that was said as a rank")
@@ -243,6 +245,48 @@ def check_units(mine: Sequence[Said], sources: Sequence[Source], content: str, f
         known = [other for other in units if other is not None]
         if known and unit not in known:
             found.conflicts.append("a number with another unit")
+
+
+#: after them stands how long it takes
+_AMOUNT: Final = re.compile(
+    r"\b(?:for|in|after|within|over|lasts?|took|takes) (?:about |nearly |almost |over )?(?:an?|one) ([a-z]+)"
+)
+
+
+def check_spans(content: str, sources: Sequence[Source], found: Weighed) -> None:
+    """Of "for a month" comes no "for a year"."""
+    said = {word.stem for source in sources for word in source.words}
+    near = [source.text for source in sources if source.rank == 0]
+    for unit in _AMOUNT.findall(content.casefold()):
+        if unit in COUNTERS and stem(unit) not in said and any(_AMOUNT.search(text.casefold()) for text in near):
+            found.conflicts.append(UNSAID)
+
+
+def check_counted(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -> None:
+    """What is counted keeps its number: of "a book of 300 pages" come no 300 books."""
+    theirs = [(source.words, at, value) for source in sources for at, _, value in valued(source.words)]
+    for at, word, value in valued(mine):
+        thing = _counted(mine, at)
+        if thing is None or not numbers(without_ordinals(word.low)):
+            continue
+        places = [(words, place) for words, place, its in theirs if its & value]
+        others = [_counted(words, place) for words, place in places]
+        near = [{word.stem for word in words[place + 1 : place + 6]} for words, place in places]
+        words = mine[at + 1 : mine.index(thing) + 1]
+        if others and all(others) and not any(supported(word.stem, stems) for stems in near for word in words):
+            found.conflicts.append("a number with another unit")
+
+
+def _counted(words: Sequence[Said], at: int) -> Said | None:
+    """What a number counts: the plural that follows it."""
+    for word in words[at + 1 : at + 4]:
+        if word.low in STOP or numbers(word.low) or word.capital or not word.low.isalpha():
+            return None
+        if word.low.endswith("s") and len(word.low) > 3 and not word.low.endswith("ss"):
+            return word
+        if word.clause != words[at].clause:
+            return None
+    return None
 
 
 def _is_age(words: Sequence[Said], at: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -46,6 +47,7 @@ above over | below under
 minimum least | maximum most
 morning | evening night
 employed | unemployed
+well brilliantly | badly terribly awfully poorly horribly
 trust | distrust mistrust
 allow permit | forbid ban prohibit
 """
@@ -69,6 +71,17 @@ def check_opposites(mine: Sequence[Said], sources: Sequence[Source], found: Weig
             continue
         against = any(other.stem in those and not _denied(inside, at) for at, other in enumerate(inside))
         if against and not any(other.stem in these for other in inside):
+            found.conflicts.append(OPPOSITE)
+
+
+_TIMES: Final = (re.compile(r"\bfull[ -]?time\b"), re.compile(r"\bpart[ -]?time\b"))
+
+
+def check_hours(content: str, sources: Sequence[Source], found: Weighed) -> None:
+    """Who works part time does not work full time."""
+    low, said = content.casefold(), " ".join(source.text for source in sources if source.rank < 2).casefold()
+    for mine, theirs in (_TIMES, _TIMES[::-1]):
+        if mine.search(low) and theirs.search(said) and not mine.search(said):
             found.conflicts.append(OPPOSITE)
 
 

@@ -32,6 +32,11 @@ ILL: Final = stems("allergic allergy allergisch intolerant intolerance coeliac c
 #: a project is spoken of as what "we" do
 _WE: Final = frozenset(["we", "we're", "we've", "our", "us"])
 _OBJECTS: Final = frozenset(["her", "him", "them", "his", "their"])
+_NO_ILLNESS: Final = re.compile(
+    r"(?:\b(?:no|not|never|without|false)|n't)\s+(?:\w+\s+){0,2}(?:allerg|intoleran|c[o]?eliac)"
+    r"|false alarm|\b(?:allerg\w+|intoleran\w+) (?:is|are)(?:n't| not| gone)",
+    re.IGNORECASE,
+)
 #: why a word in the source does not say what the statement says
 TURNED: Final = "turned round: said with the other sense, or no longer so"
 WISHED: Final = "wished, asked or supposed, not stated"
@@ -68,6 +73,9 @@ def _sense_or_mood(word: Said, other: Said, source: Source, view: View) -> str |
 
 def _same_sense(word: Said, other: Said, text: str, view: View) -> bool:
     if (word.negative and word.compared) or (view.averse and word.stem not in ILL):
+        return True
+    if word.stem in ILL and not word.negative and other.negative and not _NO_ILLNESS.search(text):
+        # "can't have eggs, allergy": what follows is why
         return True
     if view.denies and (other.negative or other.over):
         return True

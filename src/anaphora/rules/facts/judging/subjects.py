@@ -162,10 +162,10 @@ def _doer(tokens: list[Token], at: int) -> frozenset[str]:
 
 def _compound(tokens: list[Token], at: int) -> bool:
     """Whether a person only tells what sort of thing is meant: "student loan"."""
-    return tokens[at + 1][0].casefold() in _OF_PERSONS
+    return tokens[at + 1][0].casefold() in OF_PERSONS
 
 
-_OF_PERSONS: Final = frozenset(
+OF_PERSONS: Final = frozenset(
     split(
         "loan loans visa appointment food fight visit debt card discount shower house shop school insurance union "
         "council fees life night seat gate park bed dinner day club"
@@ -240,6 +240,9 @@ _FINITE: Final = frozenset(
         "didn't",
         "isn't",
         "wasn't",
+        *split(
+            "lent fed rang rose tore dug bit laid learnt dreamt burnt lit dealt shot stuck swore showed forgave owes"
+        ),
         "hasn't",
         "hadn't",
         "wouldn't",

@@ -15,13 +15,22 @@ from anaphora.rules.facts.judging.claims import (
     check_strength,
 )
 from anaphora.rules.facts.judging.clauses import parse
-from anaphora.rules.facts.judging.counts import check_corrected, check_numbers, check_units, find_numbers, is_counter
-from anaphora.rules.facts.judging.opposites import check_opposites
+from anaphora.rules.facts.judging.counts import (
+    check_corrected,
+    check_counted,
+    check_numbers,
+    check_spans,
+    check_units,
+    find_numbers,
+    is_counter,
+)
+from anaphora.rules.facts.judging.directions import check_directions, check_owners
+from anaphora.rules.facts.judging.opposites import check_hours, check_opposites
 from anaphora.rules.facts.judging.replaced import check_replaced
 from anaphora.rules.facts.judging.roles import check_roles
 from anaphora.rules.facts.judging.senses import OTHERS, TURNED, against
 from anaphora.rules.facts.judging.swapped import check_swapped
-from anaphora.rules.facts.judging.unsaid import says_more
+from anaphora.rules.facts.judging.unsaid import is_diagnosed, says_more
 from anaphora.rules.facts.judging.viewing import view_of
 from anaphora.rules.facts.judging.weighed import Source, View, Weighed
 from anaphora.rules.language.lexicon import (
@@ -85,6 +94,16 @@ def _ages(mine: Sequence[Said]) -> frozenset[str]:
     )
 
 
+def _parents(mine: Sequence[Said]) -> frozenset[str]:
+    """The word for whoever has children: "is a mother of twins"; that the twins were spoken of is looked at."""
+    text = " ".join(word.low for word in mine[:7])
+    return _PARENTS if _PARENT_OF.match(text) else frozenset()
+
+
+_PARENTS: Final = stems("mother father mum dad parent")
+_PARENT_OF: Final = re.compile(r"i (?:is|am) (?:an? |the )?(?:\w+ )?(?:mother|father|mum|mom|dad|parent) (?:of|to)\b")
+
+
 def _about_somebody(mine: Sequence[Said], sources: Sequence[Source], free: frozenset[str]) -> bool:
     """Whether a statement, or what it quotes, speaks of the speaker, of somebody theirs, or of the subject."""
     told = any(
@@ -98,6 +117,28 @@ def _about_somebody(mine: Sequence[Said], sources: Sequence[Source], free: froze
         if source.rank < 2
         for word in source.words
     )
+
+
+def _acts(mine: Sequence[Said]) -> bool:
+    """Whether a statement tells what the one who speaks does or is: that they have a thing is told of the thing."""
+    return not any(word.low in {"has", "have", "owns", "finds", "thinks", "considers", "had"} for word in mine[1:3])
+
+
+def _is_impersonal(sources: Sequence[Source]) -> bool:
+    """Whether a message speaks only of a thing, and of nobody: "the union called a strike"."""
+    if any(source.rank == 3 for source in sources):
+        return False
+    spoken = [word for source in sources if source.rank < 2 for word in source.words]
+    if any(word.low in FIRST or word.low in POSSESSIVES or word.low in _OWN for word in spoken):
+        return False
+    near = [word for source in sources if source.rank == 0 for word in source.words]
+    opening = [word.low for word in near[:6]]
+    return bool(opening) and opening[0] in _THINGS and any(low in _SO or low.endswith("ed") for low in opening[1:])
+
+
+#: a message that opens so speaks of a thing
+_THINGS: Final = frozenset(split("the there there's this that these those"))
+_SO: Final = frozenset(split("is are was were has had have will does did got went came can"))
 
 
 def _named(content: str, mine: Sequence[Said]) -> frozenset[str]:
@@ -153,14 +194,17 @@ def weigh(content: str, sources: Sequence[Source], *, free: frozenset[str], inst
     found.anchors = len(counted) + len(named)
     check_numbers(content, sources, found)
     check_units(mine, sources, content, found)
+    check_counted(mine, sources, found)
+    check_spans(content, sources, found)
     check_names(named, sources, found)
     check_pairs(mine, named, sources, found)
-    for kept in (check_swapped, check_roles, check_opposites):
+    for kept in (check_swapped, check_roles, check_opposites, check_directions, check_owners):
         kept(mine, sources, found)
+    check_hours(content, sources, found)
     check_corrected(content, sources, found)
     check_replaced(content, sources, found)
     check_bindings(mine, named, sources, found)
-    for person in (persons & KIN) - _ages(mine):
+    for person in (persons & KIN) - _ages(mine) - _parents(mine):
         if not any(supported(person, (word.stem for word in source.words)) for source in sources):
             found.added.append("a person that nobody spoke of")
     check_likes(mine, sources, found)
@@ -168,7 +212,9 @@ def weigh(content: str, sources: Sequence[Source], *, free: frozenset[str], inst
         found.conflicts.append(OTHERS)
     if not instruction and not _about_somebody(mine, sources, free):
         found.added.append("about nobody")
-    found.more = says_more(mine, sources, found)
+    if not instruction and mine and mine[0].low == "i" and _acts(mine) and _is_impersonal(sources):
+        found.added.append("about nobody")
+    found.more = is_diagnosed(mine, sources) or says_more(mine, sources, found)
     return found
 
 

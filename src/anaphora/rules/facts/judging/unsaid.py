@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Final
 
 from anaphora.rules.facts.judging.weighed import Source, Weighed
-from anaphora.rules.language.lexicon import FREE, VERBS, alike, stems, supported
+from anaphora.rules.language.lexicon import FREE, POSSESSIVES, VERBS, alike, stems, supported
 from anaphora.rules.language.numerals import numbers
 from anaphora.rules.language.said import Said
 from anaphora.rules.language.stems import split
@@ -47,11 +48,23 @@ _DIAGNOSES: Final = tuple(
     )
 )
 #: what is done goes without saying: who has a rent pays it
-_IMPLIED: Final = stems("pay cost celebrate observe travel commute play practise attend use wear drive ride sew make")
+_IMPLIED: Final = stems(
+    "study pay cost celebrate observe travel commute play practise attend use wear drive ride sew make bake"
+)
+#: what has a number has it as a name
+_NUMBERED: Final = frozenset(split("year grade class level room step line version type no number"))
+#: what is had says little, and what it is of says it
+_HEADS: Final = stems(
+    "position sense habit tendency way role job interest need preference aversion fear problem issue condition plan "
+    "subscription membership contract account appointment relationship background experience collection talent"
+)
+#: how a thing came out tells much, however small the word
+_OUTCOMES: Final = stems("pass complete achieve beat elect solve prepare repair succeed fail win lose finish accept")
 #: who does a thing is called so
 _ANYBODY: Final = stems(
     "person owner carer fan lover member enthusiast user player speaker resident parent learner beginner loser riser "
-    "homeowner goer keeper eater drinker sleeper reader walker sufferer participant type kind half end"
+    "homeowner goer keeper eater drinker sleeper reader walker sufferer participant type kind half end able "
+    "mother father mum dad"
 )
 #: that something began, changed or ended is often told in other words
 _CHANGES: Final = stems("move learn practise practice train leave retire start begin stop finish join")
@@ -76,8 +89,6 @@ _WORK: Final = re.compile(
 
 def says_more(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -> bool:
     """Whether a statement tells what was not said, beyond a rewording."""
-    if _is_diagnosed(mine, sources):
-        return True
     hard = (frozenset(found.missing) | _borrowed(mine, sources)) - found.vague
     if found.anchors and len(hard) == 1:
         hard -= _MEASURES
@@ -89,29 +100,66 @@ def says_more(mine: Sequence[Said], sources: Sequence[Source], found: Weighed) -
         return True
     if any(_is_guessed(reason, sources) for reason in _reasons(mine)):
         return True
-    if (
-        _is_bare(mine, frozenset(found.missing))
-        or hard & _GRAVE
-        or any(_is_added(phrase, hard) for phrase in _phrases(mine))
-    ):
+    missing = frozenset(found.missing)
+    if _is_bare(mine, missing) or hard & _GRAVE or any(_is_added(phrase, hard) for phrase in _phrases(mine)):
         return True
-    return _does(mine, hard) or (_calls(mine, hard) and not any(_LIVING.search(source.text) for source in sources))
+    told = _is_so(mine, missing) or _has(mine, hard) or _counts(mine, hard) or _came_out(mine, missing)
+    return told or _does(mine, hard) or (_calls(mine, hard) and not any(_LIVING.search(each.text) for each in sources))
 
 
-def _is_diagnosed(mine: Sequence[Said], sources: Sequence[Source]) -> bool:
+def is_diagnosed(mine: Sequence[Said], sources: Sequence[Source]) -> bool:
     """Whether an illness or a judgement on somebody was only guessed from signs of it: "an alcoholic" from beers."""
     grave = [word.low[:6] for word in mine if word.low.startswith(_DIAGNOSES) and not word.negative]
     said = " ".join(word.low for source in sources for word in source.words) if grave else ""
     return any(root not in said for root in grave)
 
 
+def _is_so(mine: Sequence[Said], missing: frozenset[str]) -> bool:
+    """Whether nobody spoke of what somebody is said to be: "is unhappy in her marriage"."""
+    for at, word in enumerate(mine[:-1]):
+        if word.low in {"is", "am", "are"} and 0 < at < 4:
+            named = mine[at + 1].low in {"a", "an", "the"}
+            said = None if named else next((other for other in mine[at + 1 : at + 4] if other.low not in STOP), None)
+            acts = said is not None and said.low.endswith(("ing", "ed"))
+            return said is not None and not acts and said.stem in missing - _ANYBODY - _CHANGES
+    return False
+
+
+def _has(mine: Sequence[Said], hard: frozenset[str]) -> bool:
+    """Whether nobody spoke of what somebody is said to have: a "driving licence" of the "driving test"."""
+    for at, word in enumerate(mine[:-1]):
+        if word.low in {"has", "owns", "possesses"} and 0 < at < 4:
+            phrase = mine[at + 1 : at + 6]
+            if not phrase or phrase[0].low not in {"a", "an"}:
+                return False
+            thing = list(takewhile(lambda other: other.low not in STOP | _OPENERS, phrase[1:]))
+            return bool(thing) and thing[-1].stem in hard - _ANYBODY - _MEASURES - _HEADS
+    return False
+
+
+def _counts(mine: Sequence[Said], hard: frozenset[str]) -> bool:
+    """Whether nobody spoke of what is counted: of "12 years" come no "12 employees"."""
+    return any(
+        numbers(word.low)
+        and mine[at - 1].low not in _NUMBERED
+        and mine[at + 1].stem in hard
+        and mine[at + 1].low.endswith("s")
+        for at, word in enumerate(mine[:-1])
+    )
+
+
+def _came_out(mine: Sequence[Said], missing: frozenset[str]) -> bool:
+    """Whether nobody spoke of how a thing came out: "has passed the exam"."""
+    first = next((word for word in mine[1:5] if word.low not in STOP), None)
+    return first is not None and first.stem in _OUTCOMES & missing
+
+
 def _borrowed(mine: Sequence[Said], sources: Sequence[Source]) -> frozenset[str]:
     """The verb, if nothing tells of it but a word that says another: "writing" of "reading a novel" is the novel."""
     verb = main_verb(mine)
-    is_so = any(word.low in {"is", "am", "are", "was"} for word in mine[1:3]) and not (
-        verb and verb.low.endswith("ing")
-    )
-    if verb is None or is_so or _needless(verb) or verb.stem in _IMPLIED:
+    if verb is None or _needless(verb) or verb.stem in _IMPLIED:
+        return frozenset()
+    if any(word.low in {"is", "am", "are", "was"} for word in mine[1:3]) and not verb.low.endswith("ing"):
         return frozenset()
     said = {word.stem for source in sources for word in source.words if word.low not in STOP}
     if any(alike(verb.stem, other) for other in said):
@@ -131,14 +179,9 @@ def _is_bare(mine: Sequence[Said], missing: frozenset[str]) -> bool:
     telling = {
         word.stem
         for word in mine
-        if not (word.low in STOP or word.stem in FREE or word.capital or numbers(word.low) or _is_measure(word.stem))
+        if not (word.low in STOP or word.stem in FREE | _MEASURES or word.capital or numbers(word.low))
     }
     return bool(telling) and telling <= missing
-
-
-def _is_measure(root: str) -> bool:
-    """Whether a stem only says what a number or a name is: "a budget of 3,500", "weighs 82 kg"."""
-    return root in _MEASURES
 
 
 def works(sources: Sequence[Source]) -> bool:
@@ -215,8 +258,20 @@ def main_verb(mine: Sequence[Said]) -> Said | None:
 
 def _does(mine: Sequence[Said], hard: frozenset[str]) -> bool:
     """Whether nobody spoke of what is done: its verb was not said, nor anything like it."""
-    verb = main_verb(mine)
-    return verb is not None and verb.stem in hard - _CHANGES
+    verb = main_verb(mine) or _verb_of_thing(mine)
+    return verb is not None and verb.stem in hard - _CHANGES - _IMPLIED
+
+
+def _verb_of_thing(mine: Sequence[Said]) -> Said | None:
+    """What a thing did: "expired" of "my visa expired"."""
+    if not mine or mine[0].low not in POSSESSIVES:
+        return None
+    for at, word in enumerate(mine[2:7], start=2):
+        if word.low in STOP or word.low in _OPENERS:
+            return None
+        if word.low.endswith("ed") and mine[at - 1].low not in STOP:
+            return word
+    return None
 
 
 def _calls(mine: Sequence[Said], hard: frozenset[str]) -> bool:

@@ -88,7 +88,17 @@ _PRESENT: Final = frozenset(split("is are has have am does do been can will"))
 def _mood(mine: Sequence[Said]) -> Mood:
     """How far a statement is meant as a fact: "a move is what Alice considers" is none before its last word."""
     marked = max((word.mood for word in mine), default=Mood.FACT)
+    if any(word.low in {"prefers", "prefer"} for word in mine):
+        # who wants one thing and not another prefers it
+        marked = max(marked, Mood.WISH)
+    if _UNDERWAY.search(_text(mine)):
+        marked = max(marked, Mood.PLAN)
     return max(marked, Mood.MAYBE) if any(word.stem in _OPEN for word in mine) else marked
+
+
+#: who is not good at a thing may have said what it is to them
+_ABLE: Final = stems("good")
+_UNDERWAY: Final = re.compile(r"\b(?:is|are|am) (?:\w+ )?\w+ing\b|\b(?:will|going to|gets?|starts?|begins?)\b")
 
 
 def view_of(
@@ -115,7 +125,7 @@ def view_of(
     persons = frozenset(word.stem for word in mine if is_person(word.low))
     said = frozenset(word.stem for source in sources if source.rank < 2 for word in source.words)
     return View(
-        disfavours=any(word.stem in DISLIKES or (word.negative and word.stem in LIKES) for word in mine),
+        disfavours=any(word.stem in DISLIKES or (word.negative and word.stem in LIKES | _ABLE) for word in mine),
         people=persons | (frozenset(map(stem, named)) & acting),
         free=free,
         topics=frozenset(word.stem for word in mine),

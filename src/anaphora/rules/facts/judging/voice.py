@@ -182,7 +182,7 @@ def foreign(text: str) -> list[Foreign]:
     if fiction:
         found.extend(_fiction(text, _sentence_start(text, fiction.start()), _paragraph_end(text, fiction.end())))
     found.extend(
-        Foreign(_sentence_start(text, match.start()), _paragraph_end(text, match.end()), "pasted")
+        Foreign(_sentence_start(text, match.start()), _closed(text, match.start(), match.end()), "pasted")
         for match in _AGENTS.finditer(text)
     )
     return found
@@ -269,7 +269,7 @@ def _lines(text: str) -> Iterator[Foreign]:
         elif _EXAMPLE.match(written.strip()):
             yield Foreign(line.start(), line.end(), "pasted")
         elif _ROLE.match(written.strip()):
-            yield Foreign(line.start(), _paragraph_end(text, line.end()), "pasted")
+            yield Foreign(line.start(), _closed(text, line.start(), line.end()), "pasted")
         if _HEADER.match(content):
             headers.append(line)
         elif _TURN.match(content) and len(content) < 2_000:
@@ -298,12 +298,44 @@ def _quoted(text: str) -> Iterator[Foreign]:
 
 def _reach(text: str, start: int) -> int:
     """How far what was announced with a colon goes: a quotation, or else to the end."""
-    rest = text[start : start + 3].lstrip()
-    if rest.startswith('"'):
+    opening = start + len(text[start : start + 3]) - len(text[start : start + 3].lstrip())
+    mark = text[opening : opening + 1]
+    if mark == '"':
         close = text.find('"', text.find('"', start) + 1)
         if close > 0:
             return close + 1
+    if mark == "'":
+        end = _CLOSED.search(text, opening + 1)
+        return end.start() + 1 if end else len(text)
+    if mark in {"{", "[", "<", ">"} and "\n" in text[start : opening + 1]:
+        return _block_end(text, opening)
     return len(text)
+
+
+#: a quotation mark that closes, and no apostrophe
+_CLOSED: Final = re.compile(r"'(?=[\s.,!?;)]|$)")
+
+
+def _closed(text: str, start: int, stop: int) -> int:
+    """Where what begins there ends: with its line, if the line is closed like "<!-- ... -->", or with its paragraph."""
+    first = text.rfind("\n", 0, start) + 1
+    last = text.find("\n", stop)
+    line = text[first : last if last >= 0 else len(text)].strip()
+    closed = any(line.startswith(one) and line.endswith(other) for one, other in ("<>", "{}", "[]"))
+    return first + len(line) if closed and last >= 0 else _paragraph_end(text, stop)
+
+
+def _block_end(text: str, at: int) -> int:
+    """Where lines of data, tags or quoted mail end, and the sender speaks again."""
+    for line in re.compile(r"[^\n]*\n?").finditer(text, at):
+        content = line.group().strip()
+        if content and not content.startswith(_OPENING) and not content.endswith(_ENDING):
+            return line.start()
+    return len(text)
+
+
+_OPENING: Final = ("{", "[", "<", ">", "}", "]", '"')
+_ENDING: Final = ("}", "]", ">", ",", "{", "[")
 
 
 def _sentence_start(text: str, at: int) -> int:
