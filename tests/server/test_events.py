@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.harness import Service, served
+from tests.server.harness import Service, person, served
 
 from anaphora.server.listening import Listeners
 
@@ -125,6 +125,35 @@ async def test_there_are_signs_of_life_and_a_key_that_is_revoked_ends_the_stream
             async with asyncio.timeout(5):
                 while service.memory._services.changes.watched:
                     await asyncio.sleep(0.02)
+
+
+async def test_a_key_that_is_revoked_while_much_happens_is_told_nothing_more(tmp_path: Path) -> None:
+    async with served(tmp_path) as service, following(service) as stream:
+        await stream.block()
+        async with asyncio.timeout(5):
+            while not service.memory._services.changes.watched:
+                await asyncio.sleep(0.02)
+        del service.gate.principals["ann"]
+        service.gate.principals["other"] = person("ann")
+        said = {"role": "user", "content": "Hello."}
+        async with asyncio.timeout(5):
+            while service.memory._services.changes.watched:
+                asking = {"Authorization": "Bearer other"}
+                assert (await service.nobody.post("/v1/sessions/s1/messages", json=said, headers=asking)).is_success
+                await asyncio.sleep(0.02)
+        assert stream.pieces.empty()
+
+
+async def test_a_key_that_is_revoked_ends_the_stream_before_the_next_sign_of_life(tmp_path: Path) -> None:
+    async with served(tmp_path) as service:
+        service.app.state.listeners = Listeners(beat=60.0, check=0.05)
+        async with following(service) as stream:
+            await stream.block()
+            del service.gate.principals["ann"]
+            async with asyncio.timeout(5):
+                while service.memory._services.changes.watched:
+                    await asyncio.sleep(0.02)
+            assert stream.pieces.empty()
 
 
 async def test_one_key_and_all_together_have_so_many_streams_and_places_are_free_again(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
@@ -15,8 +16,10 @@ from anaphora.domain.principals import Principal
 from anaphora.server.problems import Refused
 from anaphora.server.sse import event, remark
 
-#: seconds between signs of life, at each of which it is asked again whether the listener is let in
+#: seconds between signs of life where nothing is told
 BEAT: Final = 15.0
+#: seconds after which it is asked again whether the listener is let in, whatever is told meanwhile
+CHECK: Final = 3.0
 #: milliseconds after which a browser that lost the connection comes again
 _AGAIN: Final = 2000
 #: the mark of a memory of which nothing ever changed, as browsers keep it
@@ -32,6 +35,7 @@ class Listeners:
     #: of all together
     most: int = 1000
     beat: float = BEAT
+    check: float = CHECK
     _now: Counter[tuple[str, str | None, str]] = field(default_factory=Counter)
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -83,20 +87,30 @@ class Listeners:
         async with aclosing(changes):
             ended = asyncio.ensure_future(self._ended.wait())
             following = asyncio.ensure_future(anext(changes, None))
+            quiet_since = time.monotonic()
             try:
                 while not ended.done():
-                    await asyncio.wait({ended, following}, timeout=self.beat, return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.wait(
+                        {ended, following}, timeout=self._pause(quiet_since), return_when=asyncio.FIRST_COMPLETED
+                    )
+                    if ended.done() or not await still():
+                        return
                     if following.done():
                         change = following.result()
                         if change is None:
                             return
                         yield event(change.kind.value, change, mark=change.mark)
                         following = asyncio.ensure_future(anext(changes, None))
-                    elif not ended.done():
-                        if not await still():
-                            return
+                    elif time.monotonic() - quiet_since >= self.beat:
                         yield remark("still here")
+                    else:
+                        continue
+                    quiet_since = time.monotonic()
             finally:
                 for task in (ended, following):
                     task.cancel()
                 await asyncio.gather(ended, following, return_exceptions=True)
+
+    def _pause(self, quiet_since: float) -> float:
+        """How long nothing need be done if nothing happens."""
+        return max(0.0, min(self.check, quiet_since + self.beat - time.monotonic()))
