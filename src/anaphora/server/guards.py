@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import count
@@ -68,9 +68,8 @@ class Guards:
             return
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
-        request_id = given if _REQUEST_ID.fullmatch(given) else self._new_id()
-        scope.setdefault("state", {})["request_id"] = request_id
-        dressed = _dressed(send, request_id, static=scope["path"].startswith(_STATIC))
+        scope.setdefault("state", {})["request_id"] = given if _REQUEST_ID.fullmatch(given) else self._new_id()
+        send = dressed(send, scope)
         try:
             self._check(scope, headers)
             body = Body(receive, self._most(scope))
@@ -78,11 +77,11 @@ class Guards:
                 await body.read_json()
             self._check_room()
         except Refused as refused:
-            await answer(refused)(scope, receive, dressed)
+            await answer(refused)(scope, receive, send)
             return
         except ClientDisconnect:
             return
-        await self._let_through(scope, body, dressed)
+        await self._let_through(scope, body, send)
 
     async def _let_through(self, scope: Scope, body: Body, send: Send) -> None:
         self._under_way += 1
@@ -127,17 +126,21 @@ class Guards:
         return self._limits.large_body if scope["path"] in self._large else self._limits.body
 
 
-def _dressed(send: Send, request_id: str, *, static: bool) -> Callable[[Message], Awaitable[None]]:
-    async def dressed(message: Message) -> None:
+def dressed(send: Send, scope: Scope) -> Send:
+    """Send answers to this request with the headers that every answer has."""
+
+    async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            headers["x-request-id"] = request_id
+            if (request_id := scope.get("state", {}).get("request_id")) is not None:
+                headers["x-request-id"] = request_id
             for name, value in _HEADERS:
                 headers.setdefault(name, value)
+            static = scope["path"].startswith(_STATIC)
             headers.setdefault("cache-control", "no-cache" if static else "no-store")
         await send(message)
 
-    return dressed
+    return sent
 
 
 def _name_of(host: str) -> str:

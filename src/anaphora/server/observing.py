@@ -9,11 +9,15 @@ from functools import lru_cache
 from typing import Final
 
 import structlog
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anaphora.domain.principals import Principal
+from anaphora.server.guards import dressed
 from anaphora.server.logs import REQUESTS
 from anaphora.server.metrics import Metrics
+from anaphora.server.problems import failed
 
 #: the status of a request whose asker left before the answer
 _GONE: Final = 499
@@ -34,7 +38,7 @@ _log: Final = structlog.wrap_logger(
 
 
 class Observing:
-    """An ASGI middleware around everything else, refusals included."""
+    """An ASGI middleware around everything else, refusals included; no error gets out of it."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
@@ -45,7 +49,7 @@ class Observing:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        status = _GONE
+        status = None
 
         async def noting(message: Message) -> None:
             nonlocal status
@@ -56,11 +60,27 @@ class Observing:
         started = time.perf_counter()
         try:
             await self._app(scope, receive, noting)
-        except Exception:
-            status = _FAILED
-            raise
+        except Exception as error:  # noqa: BLE001 - whoever runs the app would log it with what was in hand
+            request = Request(scope, receive)
+            if status is None:
+                answer = await self._told(request, error)
+                await answer(scope, receive, dressed(noting, scope))
+            else:
+                # half an answer: its connection is closed by whoever runs the app
+                failed(request, error)
+                status = _FAILED
         finally:
-            self._tell(scope, status, time.perf_counter() - started)
+            self._tell(scope, _GONE if status is None else status, time.perf_counter() - started)
+
+    @staticmethod
+    async def _told(request: Request, error: Exception) -> Response:
+        """What is answered, and a line in the log."""
+        handler = request.app.exception_handlers.get(Exception)
+        try:
+            answer: Response = await handler(request, error)
+        except Exception as another:  # noqa: BLE001 - a page of an error that has an error
+            return failed(request, another)
+        return answer
 
     def _tell(self, scope: Scope, status: int, seconds: float) -> None:
         method, route = _method(scope), route_of(scope)

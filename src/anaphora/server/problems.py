@@ -27,6 +27,7 @@ from anaphora.errors import (
     NotFound,
     StoreError,
 )
+from anaphora.server.faults import told_of
 
 FAILED: Final = "something went wrong here; nothing is known to be changed"
 MEDIA_TYPE: Final = "application/problem+json"
@@ -167,7 +168,7 @@ def install(app: FastAPI) -> None:
 def failed(request: Request, error: Exception) -> Response:
     """A fault of ours, of which operators are told; never what was in hand then."""
     path = getattr(request.scope.get("route"), "path", "(no route)")
-    _log.error("%s %s failed: %s", request.method, path, type(error).__name__)
+    _log.error("%s %s failed: %s", request.method, path, told_of(error))
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, FAILED)
 
 
