@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import Trust
+from anaphora.server.page.pieces import pieces
 
 _AUTHORS: Final = {
     Trust.OWNER_CONFIRMED: "you confirmed it",
@@ -119,7 +120,7 @@ def _environment() -> Environment:
         "degraded": degraded,
         "words": words,
     }
-    made.globals |= {"link": link, "session_link": session_link, "place": place, "many": many}
+    made.globals |= {"link": link, "session_link": session_link, "place": place, "many": many, "pieces": pieces}
     return made
 
 
