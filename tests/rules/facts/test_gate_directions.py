@@ -109,3 +109,17 @@ def test_a_plain_consequence_of_what_was_said_is_believed(content: str, said: st
 def test_who_speaks_again_after_something_pasted_speaks_for_themself(content: str, quote: str, said: str) -> None:
     result = judged(content, quote, said)
     assert result.outcome is Outcome.ACCEPT, result.reason
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("Alice's bike is blue.", "our car is blue, the bike is red"),
+        ("Alice packs two type C adapters.", "I pack two adapters of type G, type G ones"),
+        ("Alice takes vitamin B.", "I take vitamin D"),
+        ("Alice takes cetirizine daily.", "I take cetirizine when needed, nothing daily"),
+        ("Alice bought milk.", "remind me to buy milk"),
+    ],
+)
+def test_what_was_said_of_one_thing_is_not_told_of_another(content: str, said: str) -> None:
+    assert judged(content, said).outcome is not Outcome.ACCEPT

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
 from tests.rules.facts.said import fact
 
-from anaphora.domain.facts import FactState
+from anaphora.domain.facts import Fact, FactState
 from anaphora.domain.messages import Trust
-from anaphora.rules.facts.merging import DOUBT, Merge, merge
+from anaphora.rules.facts.merging import DOUBT, NAMED, Merge, merge, said_again
 
 ONE = UUID(int=1)
 SAME, CLOSED, BESIDE = Merge(same=ONE), Merge(closes=(ONE,)), Merge()
@@ -96,6 +97,31 @@ def test_what_waits_for_a_review_is_not_closed_and_gets_sources() -> None:
     waiting = fact(1, "Lives in Lisbon", state=FactState.REVIEW)
     assert merge("Lives in Berlin", "other", [waiting]) == BESIDE
     assert merge("Lives in Lisbon", "other", [waiting]) == SAME
+
+
+@pytest.mark.parametrize(
+    ("doubt", "known", "becomes"),
+    [
+        (DOUBT, fact(1, "Lives in Lisbon", trust=Trust.OWNER_CONFIRMED), Merge(doubt=DOUBT)),
+        (DOUBT, fact(1, "Lives in Lisbon", pinned=True), Merge(doubt=DOUBT)),
+        ("says more than was said", fact(1, "Lives in Lisbon", pinned=True), Merge(doubt=DOUBT)),
+        (DOUBT, fact(1, "Lives in Lisbon"), CLOSED),
+        (DOUBT, fact(1, "Lives in Lisbon", pinned=True, state=FactState.CLOSED), BESIDE),
+        (DOUBT, fact(1, "Plays chess", pinned=True), BESIDE),
+        (NAMED, fact(1, "Plays chess"), Merge(doubt=NAMED)),
+        (DOUBT, fact(1, "Lives in Faro"), SAME),
+    ],
+)
+def test_what_waits_and_is_said_again_is_compared_with_what_is_believed(
+    doubt: str, known: Fact, becomes: Merge
+) -> None:
+    waiting = replace(fact(2, "Lives in Faro", state=FactState.REVIEW), doubt=doubt)
+    assert said_again(waiting, [waiting, known]) == becomes
+
+
+def test_what_would_replace_the_owner_s_word_waits() -> None:
+    known = [fact(1, "Wants a pet", trust=Trust.OWNER_CONFIRMED)]
+    assert merge("Got a cat", "other", known, replaces=ONE) == Merge(doubt=NAMED)
 
 
 def test_instructions_and_other_facts_do_not_meet() -> None:

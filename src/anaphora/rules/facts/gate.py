@@ -32,6 +32,8 @@ _LONGEST_QUOTE: Final = 2_000
 _MOST_PLACES: Final = 10
 #: messages before and after that may hold a name or a noun
 _NEIGHBOURS: Final = 5
+#: characters within which a message begins to put something right
+_OPENING: Final = 20
 #: telling words that stand in the quote's own message
 _SEVERAL: Final = 2
 _YES: Final = re.compile(
@@ -348,7 +350,11 @@ def _corrected_next(case: _Case, counted: frozenset[str]) -> bool:
     """Whether the next message of the owner puts another number in the place of one: "wait, 7:21"."""
     later = [item for item in case.messages if item.seq > case.message.seq and item.role is Role.USER]
     said = plain(later[0].content)[:400] if later else ""
-    return bool(later) and corrects(said) and bool(numbers(said)) and not numbers(said) & counted
+    if not later or not corrects(said) or not numbers(said):
+        return False
+    others = numbers(said) - counted
+    # "sorry, eleven" after "book it for twelve", whatever else is said again
+    return others == numbers(said) or (corrects(said[:_OPENING]) and bool(others) and bool(counted - numbers(said)))
 
 
 def _taken_back(case: _Case) -> bool:

@@ -19,6 +19,7 @@ _ALIKE: Final = 0.8
 _SAME_TOPIC: Final = 0.75
 #: why a statement waits for the owner
 DOUBT: Final = "contradicts what the owner stands for"
+NAMED: Final = "named as taking the place of what the owner stands for"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,15 +65,28 @@ def merge(
     for fact, old in kept:
         if new.repeats(old):
             return Merge(same=fact.id)
-    against = [
-        fact
-        for fact in known
-        if fact.state is FactState.ACTIVE
-        and (fact.id == replaces or (_comparable(category, fact) and new.contradicts(_Said.of(fact.content, speaker))))
-    ]
-    if any(fact.kept_by_owner or fact.pinned for fact in against):
+    active = [fact for fact in known if fact.state is FactState.ACTIVE]
+    against = [fact.id for fact, old in kept if fact.state is FactState.ACTIVE and new.contradicts(old)]
+    held = {fact.id for fact in active if fact.kept_by_owner or fact.pinned}
+    if held.intersection(against):
         return Merge(doubt=DOUBT)
-    return Merge(closes=tuple(fact.id for fact in against))
+    if replaces in held:
+        return Merge(doubt=NAMED)
+    return Merge(closes=tuple(fact.id for fact in active if fact.id == replaces or fact.id in against))
+
+
+def said_again(
+    waiting: Fact, known: Sequence[Fact], replaces: UUID | None = None, *, speaker: str | None = None
+) -> Merge:
+    """What becomes of a statement that waits for a review, and is said again without a doubt about its words.
+
+    What it contradicts may stand as it did: then it waits as before. That it was named as taking the place of the
+    owner's word is not seen in its words: only the owner settles that. If an active fact says the same it is that one.
+    """
+    if waiting.doubt == NAMED:
+        return Merge(doubt=NAMED)
+    active = [fact for fact in known if fact.state is FactState.ACTIVE]
+    return merge(waiting.content, waiting.category, active, replaces, speaker=speaker)
 
 
 def _comparable(category: str, fact: Fact) -> bool:

@@ -137,7 +137,8 @@ _WISH: Final = _any(
     rf"|hopes?|hoping",
     r"hoped|dreams?(?= (?:of|about|is|was|job|house|home|car|trip|to))|dreaming|dreamed|someday|some day|one"
     r" day|if only",
-    r"(?:was|were|am|are|is) (?:supposed|meant) to|fingers crossed|knock on wood|here's hoping|hopefully",
+    r"remind (?:me|us) to|(?:was|were|am|are|is) (?:supposed|meant) to|fingers crossed|knock on wood"
+    r"|here's hoping|hopefully",
     r"(?:dying|itching|longing|yearning|aching|eager|keen|desperate) to",
     r"aspires?|aspiring|bucket list|would be (?:nice|great|cool|fun|amazing)",
     r"(?:goal|target|aim)s? (?:is|are|of|was|would be)|aim(?:s|ing)? (?:for|at)",

@@ -61,6 +61,9 @@ _ONE_HOUR: Final = re.compile(r"\b(?:one|an) hour(?: and)? (?=\d{1,2}\b)")
 _TO_HOUR: Final = re.compile(
     r"\b(\d{1,2}) ?(?:h|uhr|uur)? ?(?:-|to|a|à|bis|até|tot|às) ?(\d{1,2}) ?(?:h|uhr|uur)\b(?! ?\d)"
 )
+#: one of the words of `_FRACTIONS`
+_FRACTION: Final = re.compile(r"\b(?:half|quarter|couple|second|hundred|thousand|million|dozen)\b")
+_DIGIT: Final = re.compile(r"[0-9]")
 _FRACTIONS: Final = (
     (re.compile(r"\bhalf a dozen\b"), "6"),
     (re.compile(r"\b(?:a )?quarter (?:of a )?million\b"), "250000"),
@@ -120,7 +123,8 @@ def _read(text: str) -> frozenset[str]:
 def _read_all(text: str) -> frozenset[str]:
     low = in_digits(text)
     found: set[str] = set()
-    for pattern, read in _READERS:
+    # without a digit only the hours that have a name are left
+    for pattern, read in _READERS if _DIGIT.search(low) else ((_NAMED_TIMES, _named_time),):
         matches: list[re.Match[str]] = []
 
         def blank(match: re.Match[str], kept: list[re.Match[str]] = matches) -> str:
@@ -141,12 +145,15 @@ _read_word: Final = lru_cache(maxsize=4096)(_read_all)
 def in_digits(text: str) -> str:
     """The text in lower case with digits for numbers in words; "one" stays."""
     low = _digits(plain(text).casefold())
-    for pattern, value in _FRACTIONS:
+    for pattern, value in _FRACTIONS if _FRACTION.search(low) else ():
         low = pattern.sub(value, low)
-    low = _FOREIGN_DATE.sub(lambda match: f"{match.group(1)} {FOREIGN_MONTHS[match.group(2)]}", low)
+    if _DIGIT.search(low):
+        low = _FOREIGN_DATE.sub(lambda match: f"{match.group(1)} {FOREIGN_MONTHS[match.group(2)]}", low)
     low = _OH.sub(lambda match: f"{'20' if match.group(1) == 'twenty' else '19'}0{VALUES[match.group(2)]}", low)
     low = _TIES.sub(lambda match: f"{_TIES_VALUES[match.group(1)]}s", low)
     low = _NUMBER_WORDS.sub(_spelled, low)
+    if not _DIGIT.search(low):
+        return low
     low = _AND_HALF.sub(_and_half, low)
     low = _ONE_HOUR.sub("1 hour ", low)
     low = _TO_HOUR.sub(r"\1:00 - \2:00", low)

@@ -25,6 +25,7 @@ from anaphora.rules.facts.judging.counts import (
     is_counter,
 )
 from anaphora.rules.facts.judging.directions import check_directions, check_owners
+from anaphora.rules.facts.judging.mixed import check_letters, check_mixed, check_rhythms
 from anaphora.rules.facts.judging.opposites import check_hours, check_opposites
 from anaphora.rules.facts.judging.replaced import check_replaced
 from anaphora.rules.facts.judging.roles import check_roles
@@ -198,9 +199,18 @@ def weigh(content: str, sources: Sequence[Source], *, free: frozenset[str], inst
     check_spans(content, sources, found)
     check_names(named, sources, found)
     check_pairs(mine, named, sources, found)
-    for kept in (check_swapped, check_roles, check_opposites, check_directions, check_owners):
+    for kept in (
+        check_swapped,
+        check_roles,
+        check_opposites,
+        check_directions,
+        check_owners,
+        check_mixed,
+        check_rhythms,
+    ):
         kept(mine, sources, found)
     check_hours(content, sources, found)
+    check_letters(content, sources, found)
     check_corrected(content, sources, found)
     check_replaced(content, sources, found)
     check_bindings(mine, named, sources, found)

@@ -82,7 +82,7 @@ def _is_detached(value: _Value, mine: Sequence[Said], words: Sequence[Said], spo
     )
 
 
-def _homes(words: Sequence[Said]) -> dict[int, int]:
+def homes_of(words: Sequence[Said]) -> dict[int, int]:
     """For each clause the one that it belongs to: "twice a day" goes on with what was said before it."""
     telling = {
         word.clause
@@ -106,7 +106,7 @@ def _homes(words: Sequence[Said]) -> dict[int, int]:
 
 
 def _values(words: Sequence[Said]) -> Iterator[_Value]:
-    homes = _homes(words)
+    homes = homes_of(words)
     for at, word, read in valued(words):
         kind = "day" if read & frozenset(WEEKDAYS) else ""
         kind = kind or ("date" if any(part in MONTHS for each in read for part in each.split()) else "")
