@@ -31,7 +31,8 @@ from anaphora.ports.store import Store, Unit
 from anaphora.rules.facts.keeping import aside_for
 from anaphora.rules.facts.merging import merge
 from anaphora.rules.language.words import terms
-from anaphora.services.learning import Learning, key_of
+from anaphora.services.learning import Learning
+from anaphora.services.upkeep import key_of
 
 #: known facts that what the owner says is compared with
 _COMPARED: Final = 64

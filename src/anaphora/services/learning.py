@@ -6,10 +6,9 @@ deleted is not learned again (2.17); what is too unimportant, or more than is ke
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 from typing import Final
@@ -19,19 +18,18 @@ from anaphora.domain.facts import Candidate, Fact, FactAction, FactState, Source
 from anaphora.domain.keys import SeqRange, uuid7
 from anaphora.domain.messages import Message
 from anaphora.errors import InvalidInput
-from anaphora.ports.clock import Randomness
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Unit
 from anaphora.rules.facts.gate import Judgement, Outcome, judge
 from anaphora.rules.facts.keeping import too_many
-from anaphora.rules.facts.merging import merge
-from anaphora.rules.facts.tombstones import is_buried, tombstone
-from anaphora.rules.language.words import content_key, terms
+from anaphora.rules.facts.merging import Merge, merge, said_again
+from anaphora.rules.facts.tombstones import is_buried
+from anaphora.rules.language.words import terms
 from anaphora.services.keeping import Keeping
+from anaphora.services.upkeep import TOMBS, Upkeep, key_of
 
-#: known facts that a new one is compared with, and tombstones
+#: known facts that a new one is compared with
 _COMPARED: Final = 64
-_TOMBS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,12 +123,9 @@ def judged(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learning:
+class Learning(Upkeep):
     """Keeps facts, and lets them go."""
 
-    randomness: Randomness
-    #: the store's own: tombstones are keyed by it
-    secret: bytes
     #: how much is kept
     keeping: Keeping
 
@@ -138,7 +133,7 @@ class Learning:
         """Keep what is new of it, add sources to what is known, close what it contradicts."""
         key, subject = origin.row.key, origin.row.subject or ""
         unit.facts.alone(key.tenant, key.user)
-        tombs = [marks for _, marks in unit.facts.tombstones(key.tenant, key.user, subject, limit=_TOMBS)]
+        tombs = [marks for _, marks in unit.facts.tombstones(key.tenant, key.user, subject, limit=TOMBS)]
         wanted = [item for item in found if not is_buried(self.secret, item.candidate.content, tombs)]
         keys = [key_of(item.candidate.content) for item in wanted]
         said = _Said.of(unit.facts.saying(key.tenant, key.user, subject, keys))
@@ -178,7 +173,8 @@ class Learning:
             same = next(fact for fact in known if fact.id == merged.same)
             unit.facts.add_source(tenant, same.id, source)
             if same.state is FactState.REVIEW and doubt is None:
-                same = self.changed(unit, tenant, same, FactAction.LEARNED, now=now, state=FactState.ACTIVE, doubt=None)
+                again = said_again(same, known, item.candidate.replaces, speaker=origin.speaker)
+                same = self._weighed(unit, tenant, same, again, known, said, now=now)
             return same, _Became.REPEATED
         state = FactState.ACTIVE if doubt is None else FactState.REVIEW
         key = key_of(content)
@@ -216,11 +212,27 @@ class Learning:
             return fact, _Became.ASIDE
         said.believed.add(key)
         if doubt is None:
-            for other in known:
-                if other.id in merged.closes:
-                    self.superseded(unit, tenant, other, fact, now=now)
-                    said.believed.discard(key_of(other.content))
+            self._close(unit, tenant, merged, known, fact, said, now=now)
         return fact, _Became.NEW if old is None else _Became.TAKEN_UP
+
+    def _weighed(
+        self, unit: Unit, tenant: str, fact: Fact, again: Merge, known: Sequence[Fact], said: _Said, *, now: datetime
+    ) -> Fact:
+        """A fact in review that was said again: believed unless it is doubtful still, or an active one says it."""
+        if again.same is not None or again.doubt == fact.doubt:
+            return fact
+        state = FactState.ACTIVE if again.doubt is None else FactState.REVIEW
+        new = self.changed(unit, tenant, fact, FactAction.LEARNED, now=now, state=state, doubt=again.doubt)
+        self._close(unit, tenant, again, known, new, said, now=now)
+        return new
+
+    def _close(
+        self, unit: Unit, tenant: str, merged: Merge, known: Sequence[Fact], fact: Fact, said: _Said, *, now: datetime
+    ) -> None:
+        for other in known:
+            if other.id in merged.closes:
+                self.superseded(unit, tenant, other, fact, now=now)
+                said.believed.discard(key_of(other.content))
 
     def _make_room(self, unit: Unit, tenant: str, owner: str, subject: str, *, now: datetime) -> int:
         """Set aside what is more than is kept; how many facts."""
@@ -239,102 +251,6 @@ class Learning:
                 unit.exchange.forget_successors(tenant, closed)
             unit.facts.delete(tenant, fact.id)
         return len(gone)
-
-    def superseded(self, unit: Unit, tenant: str, old: Fact, new: Fact, *, now: datetime) -> None:
-        """Another fact takes the place of one: it is kept, and says until when it was true."""
-        until = max(old.valid_from, new.valid_from)
-        self.changed(
-            unit,
-            tenant,
-            old,
-            FactAction.SUPERSEDED,
-            now=now,
-            state=FactState.CLOSED,
-            valid_to=until,
-            superseded_by=new.id,
-        )
-
-    def forget(self, unit: Unit, tenant: str, fact: Fact, *, now: datetime) -> None:
-        """Leave nothing of a fact; what it had taken the place of is believed again."""
-        self.reopen_replaced(unit, tenant, fact, now=now)
-        unit.facts.delete(tenant, fact.id)
-
-    def reopen_replaced(
-        self, unit: Unit, tenant: str, fact: Fact, *, now: datetime, since: datetime | None = None
-    ) -> None:
-        """What a fact had taken the place of is believed again; with `since`, only what it did not before."""
-        for old in unit.facts.replaced_by(tenant, fact.owner, fact.id):
-            if since is None or old.updated_at >= since:
-                self._reopen(unit, tenant, old, now=now)
-
-    def _reopen(self, unit: Unit, tenant: str, fact: Fact, *, now: datetime) -> None:
-        state = FactState.REVIEW if fact.doubt is not None else FactState.ACTIVE
-        again = replace(fact, state=state, valid_to=None, superseded_by=None, version=fact.version + 1, updated_at=now)
-        # an undo goes back to before it was closed, not to that
-        before = [entry for entry in unit.facts.versions(tenant, fact.id) if entry.superseded_by is None][-1]
-        if not self._change(unit, tenant, again, FactAction.REOPENED, before.restores or before.version):
-            unit.facts.change(  # the same was said again since: this one stays closed, and names no other
-                tenant,
-                replace(again, state=FactState.CLOSED, valid_to=fact.valid_to),
-                action=FactAction.REOPENED,
-                key=key_of(fact.content),
-                terms=terms(fact.content),
-            )
-
-    def unsay(self, unit: Unit, row: SessionRow, seq: int | None, *, now: datetime) -> int:
-        """A message says nothing any more (None: none does): what only it said is forgotten; how many facts."""
-        gone = unit.facts.unsay(row, seq)
-        for fact in gone:
-            self.forget(unit, row.key.tenant, fact, now=now)
-        return len(gone)
-
-    def bury(self, unit: Unit, tenant: str, fact: Fact, *, now: datetime) -> None:
-        """Forget a fact for good: what says the same is not learned again."""
-        self.forget(unit, tenant, fact, now=now)
-        marks = tombstone(self.secret, fact.content)
-        tomb_id = uuid7(now, self.randomness(10))
-        unit.facts.bury(tenant, fact.owner, fact.subject or "", marks, tomb_id=tomb_id, now=now)
-
-    def unbury(self, unit: Unit, tenant: str, owner: str, subject: str, content: str) -> None:
-        """The owner says again what was deleted: it may be known."""
-        tombs = unit.facts.tombstones(tenant, owner, subject, limit=_TOMBS)
-        unit.facts.unbury(tenant, [uid for uid, marks in tombs if is_buried(self.secret, content, [marks])])
-
-    def kept(self, unit: Unit, tenant: str, fact: Fact, action: FactAction) -> bool:
-        """Keep a new fact; False if its owner has one that says the same letter by letter."""
-        return unit.facts.insert(tenant, fact, key=key_of(fact.content), terms=terms(fact.content), action=action)
-
-    def changed(
-        self,
-        unit: Unit,
-        tenant: str,
-        fact: Fact,
-        action: FactAction,
-        *,
-        now: datetime,
-        restores: int | None = None,
-        **values: object,
-    ) -> Fact:
-        """The next version of a fact.
-
-        Raises:
-            InvalidInput: another fact of the owner says the same already; nothing was changed.
-
-        """
-        new: Fact = replace(fact, **values, version=fact.version + 1, updated_at=now)  # type: ignore[arg-type]
-        if not self._change(unit, tenant, new, action, restores):
-            raise InvalidInput("another fact says that already: delete one of the two")
-        return new
-
-    def _change(self, unit: Unit, tenant: str, fact: Fact, action: FactAction, restores: int | None = None) -> bool:
-        return unit.facts.change(
-            tenant, fact, action=action, key=key_of(fact.content), terms=terms(fact.content), restores=restores
-        )
-
-
-def key_of(content: str) -> str:
-    """Equal for contents that say the same letter by letter; does not tell what."""
-    return hashlib.sha256(content_key(content).encode()).hexdigest()
 
 
 def _source(item: Judged, origin: Origin, *, now: datetime) -> Source:

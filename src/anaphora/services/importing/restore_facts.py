@@ -29,7 +29,7 @@ from anaphora.services.importing.erased import Gone
 from anaphora.services.importing.pieces import KnownFact, KnownFacts, Subjects
 from anaphora.services.importing.restoring import Outcome, Run
 from anaphora.services.importing.values import BadFile
-from anaphora.services.learning import key_of
+from anaphora.services.upkeep import key_of
 
 _TOMBS: Final = 2_000
 #: facts that are put right at once
