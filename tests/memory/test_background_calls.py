@@ -13,6 +13,7 @@ from tests.memory.harness import opened
 
 from anaphora.demo import script
 from anaphora.domain.wire import PromptMessage
+from anaphora.settings import load
 from anaphora.testing.scripted import ScriptedChat, faithful
 
 pytestmark = [
@@ -26,7 +27,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "models.md"
 OPTIONS: Mapping[str, dict[str, Any]] = {
     "rolling_pairs": {},
     "rolling_pairs, summarise_after = 12": {"rolling_pairs": {"summarise_after": 12}},
+    "sliding_window": {},
     "sliding_window, min_new_messages = 12": {"sliding_window": {"min_new_messages": 12}},
+    "token_budget": {},
     "topics": {"topics": {"batch": 48}},
     "batch_extraction": {},
 }
@@ -67,7 +70,12 @@ async def test_a_turn_costs_the_calls_that_the_docs_tell(tmp_path: Path, row: st
     assert round(made.total() / turns, 2) == told()[row], dict(made)
 
 
-def test_the_page_has_a_row_of_every_strategy_that_costs_a_call_in_five_turns_at_most() -> None:
+def test_every_strategy_has_a_row_and_one_that_costs_a_call_in_five_turns_at_most() -> None:
+    strategies = set(load(db=":memory:").strategies().by_name)
     cheap = {row.partition(",")[0] for row, cost in told().items() if cost <= 0.2}
-    assert cheap == {row.partition(",")[0] for row in OPTIONS}
+    assert cheap == strategies == {row.partition(",")[0] for row in OPTIONS}
     assert set(told()) == set(OPTIONS)
+
+
+def test_with_its_defaults_a_strategy_has_a_row_too() -> None:
+    assert set(load(db=":memory:").strategies().by_name) <= set(told())
