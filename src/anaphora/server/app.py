@@ -18,6 +18,7 @@ from anaphora.server.metrics import Metrics
 from anaphora.server.observing import Observing
 from anaphora.server.page import LARGE as LARGE_FORMS
 from anaphora.server.page import install as install_page
+from anaphora.server.page import refusal
 from anaphora.server.paths import UndecodedPaths
 from anaphora.server.rates import Rates
 from anaphora.server.routes import LARGE, health, others, v1
@@ -64,6 +65,6 @@ def create_app(memory: Memory, gate: Gate, *, spans: TracerProvider | None = Non
     limits = Limits(
         hosts=settings.hosts, body=settings.body_bytes, large_body=settings.upload_bytes, at_once=settings.at_once
     )
-    app.add_middleware(Guards, limits=limits, large=LARGE | LARGE_FORMS)
+    app.add_middleware(Guards, limits=limits, large=LARGE | LARGE_FORMS, told=refusal)
     app.add_middleware(Observing, metrics=app.state.metrics)
     return app

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import accumulate
@@ -10,10 +11,13 @@ from typing import Final
 
 import anyio
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from anaphora.server.problems import Refused, answer
+from anaphora.server.problems import Refused
 
+#: the answer to a request that is refused
+Refusing = Callable[[Scope, Refused], Response]
 #: lists and objects within each other
 MOST_DEPTH: Final = 20
 #: seconds for a body that does not come at once
@@ -88,7 +92,7 @@ class Body:
             return {"type": "http.request", "body": b"", "more_body": False}
         return message
 
-    def watching(self, send: Send, scope: Scope) -> Send:
+    def watching(self, send: Send, scope: Scope, told: Refusing) -> Send:
         """Whatever was made of half a body, the answer is that it was too large."""
         answered = False
 
@@ -98,7 +102,7 @@ class Body:
                 await send(message)
             elif not answered:
                 answered = True
-                await answer(too_large(self.most))(scope, self.inner, send)
+                await told(scope, too_large(self.most))(scope, self.inner, send)
 
         return checked
 

@@ -15,7 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from anaphora.server.checked_body import Body, too_large
+from anaphora.server.checked_body import Body, Refusing, too_large
 from anaphora.server.problems import Refused, answer
 
 #: names of the machine itself: a page elsewhere that is called otherwise cannot reach the service (DNS rebinding)
@@ -53,8 +53,11 @@ class Limits:
 class Guards:
     """An ASGI middleware: refuses what no route should see, and dresses what leaves."""
 
-    def __init__(self, app: ASGIApp, limits: Limits, *, large: Collection[str] = ()) -> None:
+    def __init__(
+        self, app: ASGIApp, limits: Limits, *, large: Collection[str] = (), told: Refusing = lambda _, why: answer(why)
+    ) -> None:
         self._app = app
+        self._told = told
         self._limits = limits
         self._hosts = LOOPBACK | {host.lower() for host in limits.hosts}
         self._large = frozenset(large)
@@ -77,7 +80,7 @@ class Guards:
                 await body.read_json()
             self._check_room()
         except Refused as refused:
-            await answer(refused)(scope, receive, send)
+            await self._told(scope, refused)(scope, receive, send)
             return
         except ClientDisconnect:
             return
@@ -96,7 +99,7 @@ class Guards:
             await send(message)
 
         try:
-            await self._app(scope, body.receive, body.watching(watched, scope))
+            await self._app(scope, body.receive, body.watching(watched, scope, self._told))
         finally:
             self._under_way -= counted
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from anaphora.server.page.app import LARGE, install
+from anaphora.server.page.app import LARGE, install, refusal
 
-__all__ = ["LARGE", "install"]
+__all__ = ["LARGE", "install", "refusal"]

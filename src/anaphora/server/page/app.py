@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
 from anaphora.memory import Memory
 from anaphora.server.page import (
@@ -27,7 +28,7 @@ from anaphora.server.page import (
 )
 from anaphora.server.page.sealing import Seal
 from anaphora.server.page.visits import error_page
-from anaphora.server.problems import FAILED, failed, problem
+from anaphora.server.problems import FAILED, Refused, answer, failed, problem
 
 #: forms that take files
 LARGE: Final = frozenset({"/documents"})
@@ -67,6 +68,15 @@ def install(app: FastAPI, memory: Memory) -> None:
         return error_page(request, told.status_code, f"{FAILED.capitalize()}.") if _is_browser(request) else told
 
 
+def refusal(scope: Scope, refused: Refused) -> Response:
+    """The answer to a request that no route sees: a page for those who look with a browser."""
+    request = Request(scope)
+    if not _is_browser(request):
+        return answer(refused)
+    return error_page(request, refused.status, str(refused), refused.headers)
+
+
 def _is_browser(request: Request) -> bool:
     """Whether a person looks at the answer."""
-    return not request.url.path.startswith(_OF_PROGRAMS) and "text/html" in request.headers.get("accept", "")
+    path: str = request.scope["path"]
+    return not path.startswith(_OF_PROGRAMS) and "text/html" in request.headers.get("accept", "")

@@ -248,7 +248,7 @@ Leaving = Annotated[Change, Depends(_Changing(None))]
 def error_page(request: Request, status: int, told: str, headers: Mapping[str, str] | None = None) -> Response:
     """What went wrong, in one sentence."""
     visit: Visit | None = getattr(request.state, "visit", None)
-    values = {"visit": visit, "path": request.url.path, "flash": None, "status": status, "told": told}
+    values = {"visit": visit, "path": request.scope["path"], "flash": None, "status": status, "told": told}
     title = HTTPStatus(status).phrase
     return HTMLResponse(render("error.html", {**values, "title": title}), status_code=int(status), headers=headers)
 
