@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,7 @@ import anyio.to_thread
 from anaphora.domain.keys import checked_text
 from anaphora.domain.search import Hit, SearchResult
 from anaphora.domain.vectors import Scale, Space
-from anaphora.errors import InvalidInput, ModelError
+from anaphora.errors import InvalidInput, ModelError, ModelOutputInvalid
 from anaphora.ports.models import Embedder
 from anaphora.ports.rows import VectorMatch
 from anaphora.ports.store import Store, Unit
@@ -22,6 +23,8 @@ from anaphora.rules.passages import passages
 from anaphora.rules.query_words import QueryWords, query_words
 from anaphora.rules.ranking import Ranked, promising, rank, undecided
 from anaphora.services.reranking import Reranking
+
+log = logging.getLogger("anaphora.retrieve")
 
 MAX_LIMIT: Final = 200
 MAX_QUERY_CHARS: Final = 10_000
@@ -74,13 +77,10 @@ class Retrieve:
         if len(query) > MAX_QUERY_CHARS:
             raise InvalidInput(f"the query is longer than {MAX_QUERY_CHARS:,} characters")
         words = query_words(query)
-        vector, degraded = None, ("embedder",) if self.by_meaning else ()
+        vector = None
         if self.embedder is not None and query.strip():
-            try:
-                vector = await _vector(self.embedder, query, words)
-                degraded = ()
-            except ModelError:
-                pass  # words are found all the same, and the answer says what is missing
+            vector = await _usable(self.embedder, query, words)
+        degraded = ("embedder",) if self.by_meaning and vector is None else ()
         return Asked(text=query, words=words, vector=vector, degraded=degraded)
 
     def look(self, unit: Unit, asked: Asked, whose: Whose, limit: int, *, beside: int = 0) -> SearchResult:
@@ -187,13 +187,28 @@ def _without(vector: Sequence[float], common: Sequence[float]) -> tuple[Sequence
     return rest, _Meant(length=length, shift=_COMMON * math.fsum([value * value for value in common]))
 
 
+async def _usable(embedder: Embedder, query: str, words: QueryWords) -> tuple[float, ...] | None:
+    """What the question means; None if the embedder failed: words are found all the same.
+
+    An embedder may be anybody's: whatever it raises ends no search. What it says may hold the question, its type not.
+    """
+    try:
+        return await _vector(embedder, query, words)
+    except ModelError as error:
+        level, why = logging.INFO, str(error)
+    except Exception as error:  # noqa: BLE001 - of somebody's own code
+        level, why = logging.WARNING, f"unexpected {type(error).__name__}"
+    log.log(level, "A question is looked up by its words alone: %s", why, extra={"event": "not_embedded"})
+    return None
+
+
 async def _vector(embedder: Embedder, query: str, words: QueryWords) -> tuple[float, ...]:
     """What the question means: halfway between all of it, embedded like a message, and its telling words, no names.
 
     Both are computed at once: who asks waits for one answer of a distant embedder, not for two.
 
     Raises:
-        ModelError: the embedder failed.
+        ModelError: the embedder failed, or answered with what is no vector of its space.
 
     """
     telling = " ".join((*words.topic, *words.trigrams[::3]))
@@ -208,9 +223,14 @@ async def _vector(embedder: Embedder, query: str, words: QueryWords) -> tuple[fl
             group.start_soon(make, "short", lambda: embedder.embed_query(telling or query))
     except ExceptionGroup as failed:
         raise failed.exceptions[0] from None
-    middle = [one + other for one, other in zip(made["whole"], made["short"], strict=True)]
+    space = space_of(embedder)
+    try:
+        whole, short = space.unit(made["whole"]), space.unit(made["short"])
+    except InvalidInput as error:
+        raise ModelOutputInvalid("out_of_range", str(error)) from None
+    middle = [one + other for one, other in zip(whole, short, strict=True)]
     length = math.hypot(*middle)
-    return tuple(value / length for value in middle) if length else tuple(made["short"])
+    return tuple(value / length for value in middle) if length else short
 
 
 def _part(texts: Sequence[str], part: int) -> str:
