@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from tools.rest_page import PAGE, document, written
 
+from anaphora.server.queries import SEVERAL
+
 DOCUMENT = document()
 OPERATIONS: dict[str, dict[str, Any]] = {
     f"{method.upper()} {path}": operation
@@ -39,3 +41,13 @@ def test_a_body_of_json_has_an_example(name: str) -> None:
     schema = content["schema"]
     schema = DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
     assert schema.get("examples") or content.get("example") or content.get("examples"), name
+
+
+def test_only_what_is_known_to_take_several_values_may_come_twice() -> None:
+    lists = {
+        parameter["name"]
+        for operation in OPERATIONS.values()
+        for parameter in operation.get("parameters", ())
+        if parameter["in"] == "query" and "'array'" in str(parameter["schema"])
+    }
+    assert lists == SEVERAL

@@ -95,6 +95,15 @@ async def test_what_is_not_as_it_should_be_is_a_problem_and_changes_nothing(serv
     assert (await service.ann.get("/v1/sessions")).json() == []
 
 
+@pytest.mark.parametrize("query", ["limit=3&limit=5", "stop=x&stop=5", "agent=a&agent=b"])
+async def test_a_parameter_that_comes_twice_is_refused(service: Service, query: str) -> None:
+    check_problem(await service.ann.get(f"/v1/sessions/s/messages?{query}"), 422)
+
+
+async def test_a_list_may_name_several_values(service: Service) -> None:
+    assert (await service.ann.get("/v1/jobs?state=queued&state=done")).status_code == 200
+
+
 async def test_a_body_that_does_not_say_how_large_it_is_is_cut_off(service: Service) -> None:
     sent = 0
 

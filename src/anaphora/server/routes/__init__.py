@@ -5,9 +5,10 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Final
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 
 from anaphora.server.problems import documented
+from anaphora.server.queries import check_queries
 from anaphora.server.routes import (
     aliases,
     audit,
@@ -42,13 +43,15 @@ _PROBLEMS: Final = documented(
     HTTPStatus.TOO_MANY_REQUESTS,
     HTTPStatus.SERVICE_UNAVAILABLE,
 )
+#: what every route asks of a request
+_CHECKS: Final = (Depends(check_queries),)
 #: routes that take whole exports and files
 LARGE: Final = frozenset({"/v1/restore", "/v1/knowledge/files"})
 
 
 def v1() -> APIRouter:
     """Every route of the API."""
-    router = APIRouter(prefix="/v1", responses=_PROBLEMS)
+    router = APIRouter(prefix="/v1", responses=_PROBLEMS, dependencies=_CHECKS)
     parts = (
         *(lookup, sessions, messages, talk, summaries, topics, facts, subjects, notepad, knowledge),
         *(copies, erasing, retention, pausing, jobs, events, keys, audit),
@@ -60,6 +63,6 @@ def v1() -> APIRouter:
 
 def others() -> APIRouter:
     """The same under the paths that others know."""
-    router = APIRouter(responses=_PROBLEMS)
+    router = APIRouter(responses=_PROBLEMS, dependencies=_CHECKS)
     router.include_router(aliases.router)
     return router
