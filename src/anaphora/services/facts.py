@@ -182,7 +182,10 @@ class Facts:
             if all(getattr(fact, name) == value for name, value in values.items()):
                 return fact
             believed = {"trust": Trust.OWNER_CONFIRMED, "state": FactState.ACTIVE, "doubt": None}
-            return self._changed(unit, reader, fact, FactAction.EDITED, now, {**values, **believed})
+            edited = self._changed(unit, reader, fact, FactAction.EDITED, now, {**values, **believed})
+            if edited.content != fact.content:
+                self.learning.corrected(unit, reader.tenant, fact, edited.content, now=now)
+            return edited
 
         return await self._change(reader, fact_id, edit)
 
@@ -288,6 +291,8 @@ class Facts:
                 self.learning.bury(unit, reader.tenant, fact, now=now)
                 return None
             values = _values(versions[target])
+            if values["content"] != fact.content:
+                self.learning.restored(unit, reader.tenant, fact, values["content"])
             if values["trust"] is not Trust.OWNER_CONFIRMED and not fact.sources:
                 # only the owner stood for it: the messages that said it are gone
                 self.learning.forget(unit, reader.tenant, fact, now=now)

@@ -40,6 +40,11 @@ class Judged:
     judgement: Judgement
     message: Message
 
+    @property
+    def key(self) -> str:
+        """Of what it says."""
+        return key_of(self.candidate.content)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
@@ -134,10 +139,14 @@ class Learning(Upkeep):
         key, subject = origin.row.key, origin.row.subject or ""
         unit.facts.alone(key.tenant, key.user)
         tombs = [marks for _, marks in unit.facts.tombstones(key.tenant, key.user, subject, limit=TOMBS)]
-        wanted = [item for item in found if not is_buried(self.secret, item.candidate.content, tombs)]
-        keys = [key_of(item.candidate.content) for item in wanted]
-        said = _Said.of(unit.facts.saying(key.tenant, key.user, subject, keys))
-        new = [(item.candidate, item.message, key not in said.believed) for item, key in zip(wanted, keys, strict=True)]
+        said = _Said.of(unit.facts.saying(key.tenant, key.user, subject, [item.key for item in found]))
+        # what is known by these very words is, however like they are to others that were corrected
+        wanted = [
+            item
+            for item in found
+            if item.key in said.believed or not is_buried(self.secret, item.candidate.content, tombs)
+        ]
+        new = [(item.candidate, item.message, item.key not in said.believed) for item in wanted]
         reasons = self.keeping.reasons(unit, origin.row, new)
         became: Counter[_Became] = Counter()
         facts: list[Fact] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -77,16 +78,40 @@ class Upkeep:
         return len(gone)
 
     def bury(self, unit: Unit, tenant: str, fact: Fact, *, now: datetime) -> None:
-        """Forget a fact for good: what says the same is not learned again."""
+        """Forget a fact for good: what says the same as any of its wordings is not learned again."""
+        wordings = self._wordings(unit, tenant, fact)
         self.forget(unit, tenant, fact, now=now)
-        marks = tombstone(self.secret, fact.content)
-        tomb_id = uuid7(now, self.randomness(10))
-        unit.facts.bury(tenant, fact.owner, fact.subject or "", marks, tomb_id=tomb_id, now=now)
+        self._entomb(unit, tenant, fact, wordings, now=now)
 
     def unbury(self, unit: Unit, tenant: str, owner: str, subject: str, content: str) -> None:
         """The owner says again what was deleted: it may be known."""
         tombs = unit.facts.tombstones(tenant, owner, subject, limit=TOMBS)
         unit.facts.unbury(tenant, [uid for uid, marks in tombs if is_buried(self.secret, content, [marks])])
+
+    def corrected(self, unit: Unit, tenant: str, fact: Fact, content: str, *, now: datetime) -> None:
+        """The owner words a fact anew: none of its old wordings is learned again, and the new one may be."""
+        self.unbury(unit, tenant, fact.owner, fact.subject or "", content)
+        old = [wording for wording in self._wordings(unit, tenant, fact) if key_of(wording) != key_of(content)]
+        self._entomb(unit, tenant, fact, old, now=now)
+
+    def restored(self, unit: Unit, tenant: str, fact: Fact, content: str) -> None:
+        """A correction is taken back: this wording of the fact may be learned again."""
+        marks = tombstone(self.secret, content)
+        tombs = unit.facts.tombstones(tenant, fact.owner, fact.subject or "", limit=TOMBS)
+        unit.facts.unbury(tenant, [uid for uid, buried in tombs if tuple(buried) == marks])
+
+    def _wordings(self, unit: Unit, tenant: str, fact: Fact) -> list[str]:
+        """Whatever the fact ever said, each once."""
+        contents = [version.content for version in unit.facts.versions(tenant, fact.id)]
+        return list({key_of(content): content for content in (*contents, fact.content)}.values())
+
+    def _entomb(self, unit: Unit, tenant: str, fact: Fact, wordings: Iterable[str], *, now: datetime) -> None:
+        about = fact.subject or ""
+        there = {tuple(marks) for _, marks in unit.facts.tombstones(tenant, fact.owner, about, limit=TOMBS)}
+        for marks in dict.fromkeys(tombstone(self.secret, wording) for wording in wordings):
+            if marks not in there:
+                tomb_id = uuid7(now, self.randomness(10))
+                unit.facts.bury(tenant, fact.owner, about, marks, tomb_id=tomb_id, now=now)
 
     def kept(self, unit: Unit, tenant: str, fact: Fact, action: FactAction) -> bool:
         """Keep a new fact; False if its owner has one that says the same letter by letter."""
