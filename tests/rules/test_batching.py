@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
 from uuid import UUID
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.domain.keys import SeqRange
+from anaphora.domain.jobs import Job, JobKind, JobState
+from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import Message, Role
-from anaphora.rules.batching import BatchLimits, batch_stop
+from anaphora.errors import NOT_USABLE
+from anaphora.rules.batching import BatchLimits, batch_stop, next_size
 
 
 def log(turns: list[int], *, tokens: int = 10, start: int = 0) -> list[Message]:
@@ -115,3 +119,52 @@ def test_a_claim_of_which_nothing_is_left_ends_where_it_should() -> None:
 
 def test_a_model_reads_at_most_forty_messages_of_six_thousand_tokens_unless_told_otherwise() -> None:
     assert BatchLimits() == BatchLimits(messages=40, tokens=6000)
+
+
+def _job(attempt: int, reason: str | None, span: SeqRange | None) -> Job:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    return Job(
+        id=UUID(int=1),
+        tenant="default",
+        session_id=UUID(int=2),
+        key=SessionKey(tenant="default", user="ann", agent="default", session="s"),
+        kind=JobKind.EXTRACT,
+        state=JobState.RUNNING,
+        range=span,
+        attempt=attempt,
+        max_attempts=5,
+        run_at=now,
+        lease_owner="w",
+        lease_until=now,
+        rearm=False,
+        needs_model=False,
+        from_seq=None,
+        epoch=0,
+        reason=reason,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+@pytest.mark.parametrize(
+    ("attempt", "reason", "size"),
+    [
+        (1, f"{NOT_USABLE} (empty)", sys.maxsize),  # tried again by hand: everything is
+        (2, f"{NOT_USABLE} (empty)", 10),
+        (5, f"{NOT_USABLE} (empty)", 10),
+        (2, None, 10),  # its worker died
+        (2, "no connection", 20),
+        (5, "no connection", 20),
+        (6, "no connection", 1),
+        (6, None, 1),
+    ],
+)
+def test_an_attempt_reads_half_of_what_the_last_one_failed_at_but_all_of_what_got_no_answer(
+    attempt: int, reason: str | None, size: int
+) -> None:
+    assert next_size(_job(attempt, reason, SeqRange(0, 24)), 4) == size
+
+
+def test_what_was_read_meanwhile_makes_no_attempt_smaller() -> None:
+    assert next_size(_job(3, None, SeqRange(0, 4)), 4) == sys.maxsize
+    assert next_size(_job(3, None, None), 0) == sys.maxsize

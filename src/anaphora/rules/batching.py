@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from anaphora.domain.jobs import Job
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message, Role
+from anaphora.errors import NOT_USABLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +48,30 @@ def batch_stop(messages: Sequence[Message], span: SeqRange, limits: BatchLimits)
         if ends:
             return span.start + max((end for end in ends if _within(messages[:end], limits)), default=ends[0])
     return span.start + len(messages)
+
+
+def got_no_use(job: Job) -> bool:
+    """The attempt before got an answer that was not usable."""
+    return (job.reason or "").startswith(NOT_USABLE)
+
+
+def got_no_answer(job: Job) -> bool:
+    """The attempt before got no answer."""
+    return job.attempt > 1 and job.reason is not None and not got_no_use(job)
+
+
+def next_size(job: Job, first: int) -> int:
+    """How many messages from the first on an attempt may read: half of those that the one before failed at.
+
+    Those that got no answer are asked about again as they are: an outage says nothing about them. Those at which the
+    workers themselves died again and again are left to rules, one turn of them.
+    """
+    if job.attempt > job.max_attempts:
+        return 1
+    if job.attempt == 1 or job.range is None or job.range.stop <= first:
+        return sys.maxsize
+    last = job.range.stop - first
+    return last if got_no_answer(job) else max(1, last // 2)
 
 
 def _within(messages: Sequence[Message], limits: BatchLimits) -> bool:

@@ -21,14 +21,14 @@ from anaphora.domain.keys import SeqRange, subtract, uuid7
 from anaphora.domain.messages import Message, Role, least_trusted
 from anaphora.domain.pauses import Pause, paused_at
 from anaphora.domain.summaries import Method
-from anaphora.errors import NOT_USABLE, LeaseLost, ModelOutputInvalid
+from anaphora.errors import LeaseLost, ModelOutputInvalid
 from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.extraction import ExtractionDraft, ExtractionRequest, Extractor
 from anaphora.ports.models import TokenCounter
 from anaphora.ports.rows import Head, SessionRow
 from anaphora.ports.store import Store, Unit
 from anaphora.ports.strategies import Extraction
-from anaphora.rules.batching import BatchLimits, batch_stop
+from anaphora.rules.batching import BatchLimits, batch_stop, got_no_answer, got_no_use, next_size
 from anaphora.rules.language.words import terms
 from anaphora.rules.text import truncate
 from anaphora.rules.validity import checked_text
@@ -41,8 +41,6 @@ log = logging.getLogger("anaphora.extract")
 
 #: known facts that stand in the prompt, so that they are not learned twice
 _KNOWN: Final = 40
-#: halvings after which a batch is one message
-_MOST_HALVINGS: Final = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +72,9 @@ class _Assignment:
     head: Head
     #: of REEXTRACT: what is made again
     old: Chunk | None
+    #: messages that are looked at, and whether that is more than one turn
+    size: int = 0
+    divisible: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,12 +107,19 @@ class Extract:
             ModelError: the model failed; the caller decides when to try again.
 
         """
-        assignment = await self.store.write(job.tenant, lambda unit: self._assign(unit, job, fence))
+        assignment = await self._assigned(job, fence)
         self.failpoint("extract.assigned")
+        spoilt = got_no_use(job)
+        while assignment is not None:
+            await still_ours(self.store, fence)
+            try:
+                result, reason = await self._read(job, assignment, spoilt=spoilt)
+                break
+            except _Smaller:
+                spoilt, half = True, assignment.size // 2
+                assignment = await self._assigned(job, fence, half)
         if assignment is None:
             return
-        await still_ours(self.store, fence)
-        result, reason = await self._read(job, assignment.reading)
         self.failpoint("extract.after_model")
         learned = await self.store.write(
             job.tenant, lambda unit: self._commit(unit, job, fence, assignment, result, reason)
@@ -119,22 +127,34 @@ class Extract:
         self.failpoint("extract.after_commit")
         _report(job, assignment.reading, learned)
 
-    async def _read(self, job: Job, reading: Reading) -> tuple[Result, str | None]:
+    async def _read(self, job: Job, assignment: _Assignment, *, spoilt: bool) -> tuple[Result, str | None]:
         """What is to be kept of the messages; and what was wrong, if it had to be found without the model.
 
-        One message that no answer fits must not stop the others (I9): rules read it, and the job says so.
+        One turn that no answer fits must not stop the others, nor take them along (I9): the batch is halved until that
+        turn is alone, then rules read it, and the job says so. What is known may be what no answer fits: after an
+        answer that was not usable it is left out.
+
+        Raises:
+            ModelError: the model failed, or may do better later.
+            _Smaller: there is no later, and the batch is more than one turn.
+
         """
-        request = self.request(reading)
+        reading = assignment.reading
         extractor = self.model_by_agent.get(job.key.agent, self.model) or self.spoken
         reason = "every earlier attempt ended without a result"
-        if job.attempt <= job.max_attempts:
+        ways = () if job.attempt > job.max_attempts else (False,) if spoilt or not reading.known else (True, False)
+        for known in ways:
             try:
-                return self.result(reading, await extractor.extract(request)), None
+                return self.result(reading, await extractor.extract(self.request(reading, known=known))), None
             except ModelOutputInvalid as error:
                 if job.attempt < job.max_attempts:
                     raise
+                if assignment.divisible:
+                    raise _Smaller from None
+                if not known and got_no_answer(job):  # what came after an outage says little: a later job asks again
+                    raise
                 reason = str(error)
-        draft = await self.spoken.extract(request)
+        draft = await self.spoken.extract(self.request(reading))
         try:
             return self.result(reading, replace(draft, method=Method.DIGEST)), reason
         except ModelOutputInvalid:
@@ -150,14 +170,14 @@ class Extract:
             return
         self.planning.plan_later(unit, row, job, now=self.clock.now())
 
-    def request(self, reading: Reading) -> ExtractionRequest:
-        """What to ask for."""
+    def request(self, reading: Reading, *, known: bool = True) -> ExtractionRequest:
+        """What to ask for; with what is known, or without."""
         return ExtractionRequest(
             messages=reading.messages,
             range=reading.range,
             speaker=reading.speaker,
             subject=reading.subject,
-            known=reading.known,
+            known=reading.known if known else (),
             categories=self.categories,
             max_tokens=self.chunk_tokens,
         )
@@ -234,36 +254,42 @@ class Extract:
 
     # -- claim -------------------------------------------------------------------------------------------------
 
-    def _assign(self, unit: Unit, job: Job, fence: Fence) -> _Assignment | None:
-        """Decide in the claim's own transaction what to read; None if nothing is due (the job is done then)."""
+    async def _assigned(self, job: Job, fence: Fence, most: int | None = None) -> _Assignment | None:
+        return await self.store.write(job.tenant, lambda unit: self._assign(unit, job, fence, most))
+
+    def _assign(self, unit: Unit, job: Job, fence: Fence, most: int | None) -> _Assignment | None:
+        """Decide in the claim's own transaction what to read; None if nothing is due (the job is done then).
+
+        At most so many messages, unless one turn is longer.
+        """
         row = unit.sessions.get(job.tenant, job.session_id)
         if row is None or not unit.jobs.holds(fence):
             raise LeaseLost(f"job {job.id} is not ours any more")
         found: _Assignment | None = None
         if self.planning.schedule is not None:  # planned before it was switched off, there is nothing to do
-            found = self._next(unit, job, row) if job.kind is JobKind.EXTRACT else self._again(unit, row)
+            found = self._next(unit, job, row, most) if job.kind is JobKind.EXTRACT else self._again(unit, row)
         if found is None:
             self._end(unit, job, fence)
         elif not unit.jobs.set_range(fence, found.reading.range, now=self.clock.now()):
             raise LeaseLost(f"job {job.id} is not ours any more")
         return found
 
-    def _next(self, unit: Unit, job: Job, row: SessionRow) -> _Assignment | None:
+    def _next(self, unit: Unit, job: Job, row: SessionRow, most: int | None) -> _Assignment | None:
         """The next batch behind the head."""
         head = self.head(unit, row)
         due = self.extraction.due(row.state(head.position), quiet=self.planning.is_quiet(row, self.clock.now()))
         if due is None:
             return None
-        split = (job.reason or "").startswith(NOT_USABLE)
-        limits = BatchLimits(messages=self.extraction.batch, tokens=self.work.input_tokens)
-        limits = limits.halved(min(job.attempt - 1, _MOST_HALVINGS) if split else 0)
         first = subtract((due,), row.deleted)[0].start
         span = SeqRange(first, due.stop)
+        most = min(self.extraction.batch, next_size(job, first) if most is None else most)
+        limits = BatchLimits(messages=max(1, most), tokens=self.work.input_tokens)
         messages = unit.messages.range(job.tenant, row.id, span, limit=4 * limits.messages + 1, deleted=True)
         stop = min(batch_stop(messages, span, limits), span.stop)
         live = [message for message in messages if message.seq < stop and not message.deleted]
         reading = self.reading(unit, row, SeqRange(due.start, stop), live)
-        return _Assignment(reading=reading, head=head, old=None)
+        divisible = stop > batch_stop(messages, span, replace(limits, messages=1))
+        return _Assignment(reading=reading, head=head, old=None, size=stop - first, divisible=divisible)
 
     def _again(self, unit: Unit, row: SessionRow) -> _Assignment | None:
         """The next chunk that must be made again; those of which every message was deleted go."""
@@ -316,6 +342,10 @@ class Extract:
         with_model = bool(self.model_by_agent.get(row.key.agent, self.model))
         if unit.chunks.to_redo(row.key.tenant, row.id, without_model=with_model) is not None:
             self.planning.plan_reextract(unit, row, now=now)
+
+
+class _Smaller(Exception):
+    """The batch is to be halved, in the same attempt."""
 
 
 def _origin(reading: Reading, draft: ExtractionDraft | None) -> Origin:

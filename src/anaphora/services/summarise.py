@@ -15,14 +15,14 @@ from anaphora.domain.messages import Message, least_trusted
 from anaphora.domain.plans import Plan
 from anaphora.domain.structures import Structure
 from anaphora.domain.summaries import Method, Point, Summary, SummaryStatus
-from anaphora.errors import NOT_USABLE, LeaseLost, ModelError, ModelOutputInvalid, ModelRefused
+from anaphora.errors import LeaseLost, ModelError, ModelOutputInvalid, ModelRefused
 from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.models import Summariser, SummaryDraft, SummaryRequest, TokenCounter
 from anaphora.ports.rows import Head, SessionRow
 from anaphora.ports.store import Store, Unit
 from anaphora.ports.strategies import Compaction
 from anaphora.rules import points as rule
-from anaphora.rules.batching import batch_stop
+from anaphora.rules.batching import batch_stop, got_no_use
 from anaphora.rules.structured import carried, checked_structure
 from anaphora.rules.validity import MAX_OVERSIZE, checked_statements, checked_text
 from anaphora.services import summary_events as events
@@ -137,8 +137,7 @@ class Summarise:
         if plan is None:
             self._end(unit, job, fence, row)
             return None
-        split = (job.reason or "").startswith(NOT_USABLE)
-        limits = self.work.batch.halved(min(job.attempt - 1, 6) if split else 0)
+        limits = self.work.batch.halved(min(job.attempt - 1, 6) if got_no_use(job) else 0)
         # what was deleted at the beginning is nothing to read; the new points answer for it all the same
         first = subtract((plan.read,), row.deleted)[0].start
         span = SeqRange(first, plan.read.stop)
@@ -174,7 +173,9 @@ class Summarise:
         unread = [message for message in live if message.seq >= head.position]
         if head.position not in read or not unread:
             return None, Head()
-        return self.extract.reading(unit, row, SeqRange(head.position, read.stop), unread), head
+        reading = self.extract.reading(unit, row, SeqRange(head.position, read.stop), unread)
+        # what is known may be what no answer fits: after one that was not usable it is left out
+        return (replace(reading, known=()) if got_no_use(job) else reading), head
 
     def _due(self, unit: Unit, job: Job, row: SessionRow, strategy: Compaction) -> tuple[str, Head, Plan | None]:
         live = unit.summaries.head(job.tenant, row.id, live_reader(strategy.name))
