@@ -73,7 +73,7 @@ def test_without_a_memory_at_least_four_of_five_points_fail(tmp_path: Path) -> N
     ("store", "changes", "point"),
     [
         ("seed", {"extraction": "none"}, "the name is a fact right after the turn"),
-        ("seed", {"recall": {"tokens": 0}}, "the prompt has the topic of session 1"),
+        ("seed", {"topics": {"past": 0}}, "the prompt has the topic of session 1"),
         ("seed", {"topics": {"least_messages": 100}}, "the shift is seen at the Waffle House message"),
         ("seed", {"topics": {"threads": 0}}, "the details come from the closed topic"),
         ("long-message", {"recall": {"tokens": 0}}, "a later prompt has the passage that answers"),

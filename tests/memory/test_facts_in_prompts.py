@@ -64,3 +64,28 @@ async def test_an_agent_may_be_told_only_what_it_learned_itself(tmp_path: Path) 
             await memory.work()
             context = await memory.session(user="ann", session="s", agent="two").context("Hello?")
             assert len([m for m in context.messages if m.section is SectionName.FACTS]) == seen
+
+
+@pytest.mark.parametrize("tokens", [0, 2000])
+async def test_what_messages_may_take_of_the_prompt_says_nothing_about_the_facts_in_it(
+    tokens: int, tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {"facts": {"tokens": 60}, "recall": {"tokens": tokens}}
+    async with opened(tmp_path, chat=ScriptedChat(), extraction="turn", **APART, **options) as memory:
+        await talk(memory.session(user="ann", session="s"), 20)
+        await memory.work()
+        context = await memory.session(user="ann", session="new").context("Do I like figs?", budget=2000)
+        (block,) = [message for message in context.messages if message.section is SectionName.FACTS]
+        assert "figs number" in block.content
+        assert any(message.section is SectionName.RELEVANT for message in context.messages) == bool(tokens)
+
+
+async def test_the_best_chunks_are_shown_where_no_message_may_be_quoted(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"batch_extraction": {"keep_verbatim": 4, "chunks": 1}, "recall": {"tokens": 0}}
+    async with opened(tmp_path, chat=ScriptedChat(), extraction="batch", **options) as memory:
+        session = memory.session(user="ann", session="s", strategy="batch_extraction")
+        await talk(session, 25)
+        await session.end()
+        await memory.work()
+        context = await session.context("Do I like figs number 5?")
+        assert context.coverage.summarised == (SeqRange(0, 20),)

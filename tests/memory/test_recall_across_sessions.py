@@ -152,3 +152,10 @@ async def test_who_puts_a_document_among_the_conversations_is_not_believed_to_be
             metadata={"session_id": "s0", "agent_id": "a"},
         )
         assert "evil" not in block(await ask(memory, "What did we discuss: JWT tokens with 1-hour expiration?"))
+
+
+async def test_archived_conversations_come_back_where_no_message_may_be_quoted(tmp_path: Path) -> None:
+    async with told(tmp_path, ARCHIVE.model_copy(update={"tokens": 0})) as memory:
+        context = await ask(memory, "What did we discuss about JWT expiration?")
+        assert "Use JWT tokens with 1-hour expiration in s1" in block(context)
+        assert block(context, SectionName.RELEVANT) == ""

@@ -95,9 +95,10 @@ def recall(material: Material, left: int, wanted: int, count: Count) -> Recalled
 
 
 def _told(material: Material, left: int, count: Count) -> ConversationBlock:
-    """What earlier conversations said, within its own share; it belongs to what was found."""
-    room = min(material.hits_tokens, left // _TOLD_SHARE)
-    return choose_conversations(material.told, material.told_wanted, room=room, mark=material.told_mark, count=count)
+    """What earlier conversations said, within its own share."""
+    return choose_conversations(
+        material.told, material.told_wanted, room=left // _TOLD_SHARE, mark=material.told_mark, count=count
+    )
 
 
 def _past(material: Material, left: int, count: Count) -> TopicBlock:

@@ -84,9 +84,9 @@ class _Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
-    """What of the past is brought back for a question."""
+    """What of the past is quoted for a question."""
 
-    #: tokens that it may take, at most; 0 for nothing
+    #: tokens that quoted messages may take, at most; 0 for none
     tokens: int = 2000
     thresholds: Thresholds = field(default_factory=Thresholds)
 
@@ -200,13 +200,13 @@ class Contexts:
 
     async def _asked(self, query: str | None, as_of: AsOf | None) -> Asked | None:
         """What to look for; a context of the past is made of what was there, and a search looks at now."""
-        if not query or as_of is not None or not self.recall.tokens:
+        if not query or as_of is not None:
             return None
         return await self.retrieve.ask(query[:MAX_QUERY_CHARS])
 
     async def _reranked(self, wanted: _Wanted, found: _Found) -> _Found:
         """The hits that may have room, best first, no transaction being open."""
-        if wanted.asked is None or not found.hits:
+        if wanted.asked is None or not found.hits or not self.recall.tokens:
             return found
         hits, degraded = await self.retrieve.reranking.in_order(wanted.asked.text, found.hits)
         return replace(found, hits=hits[: self._hits(wanted)], degraded=degraded)
