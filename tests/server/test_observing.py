@@ -113,6 +113,15 @@ async def test_it_is_ready_while_the_database_answers_and_alive_without(tmp_path
         assert value_of(metrics.text, "anaphora_up") == 0
 
 
+async def test_it_is_not_ready_once_the_file_of_its_database_is_gone(tmp_path: Path) -> None:
+    async with served(tmp_path, db=str(tmp_path / "m.db")) as service:
+        (tmp_path / "m.db").rename(tmp_path / "away.db")
+        assert (await service.nobody.get("/ready")).status_code == 503
+        said = {"role": "user", "content": "Hello."}
+        refused = await service.ann.post("/v1/sessions/s1/messages", json=said)
+        assert (refused.status_code, refused.json()["error"]) == (503, "StoreError")
+
+
 @pytest.mark.parametrize("form", ["json", "text"])
 async def test_each_request_is_a_line_without_content(
     tmp_path: Path, form: Format, capsys: pytest.CaptureFixture[str]

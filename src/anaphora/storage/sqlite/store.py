@@ -31,6 +31,7 @@ from anaphora.storage.sqlite.engine import Database, Durability, raw
 from anaphora.storage.sqlite.errors import translated
 from anaphora.storage.sqlite.matrices import Matrices
 from anaphora.storage.sqlite.opening import open_read_only, open_writer
+from anaphora.storage.sqlite.place import Place
 from anaphora.storage.sqlite.search import FtsWords
 from anaphora.storage.sqlite.vectors import BlobVectors
 from anaphora.storage.sqlite.watching import Watch
@@ -64,6 +65,7 @@ class SqliteStore:
         readers: int,
     ) -> None:
         self._database = database
+        self._place = Place.of(database.path)
         self._connection = connection
         self._secret = secret
         self._policy = policy
@@ -93,6 +95,7 @@ class SqliteStore:
                 busy_timeout=busy_timeout,
                 on_planned=self._bell.ring,
                 on_erased=self._matrices.forget,
+                check_place=self._place.check,
             )
 
     async def read(self, tenant: str, work: Callable[[Unit], T]) -> T:  # noqa: ARG002 - every method of a unit has it
@@ -207,6 +210,7 @@ class SqliteStore:
         return await asyncio.get_running_loop().run_in_executor(self._executor, self._read, work)
 
     def _read(self, work: Callable[[SqlUnit], T]) -> T:
+        self._place.check()
         with translated(), self._snapshot() as connection:
             done = work(self._unit(connection, self._matrices))
         if self._matrices.kept:

@@ -72,6 +72,7 @@ class Writer:
         busy_timeout: float,
         on_planned: Callable[[], None],
         on_erased: Callable[[], None],
+        check_place: Callable[[], None],
     ) -> None:
         self._connection = connection
         self._guard = guard
@@ -81,6 +82,7 @@ class Writer:
         self._busy_timeout = busy_timeout
         self._on_planned = on_planned
         self._on_erased = on_erased
+        self._check_place = check_place
         self._queue: queue.SimpleQueue[Sequence[Task] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._stopped = False
@@ -185,6 +187,7 @@ class Writer:
                 self._connection.exec_driver_sql(_MARK_UNCLEAN)
                 self._failpoint("reset.before_commit")
             self._failpoint(f"{kind}.before_commit")
+            self._check_place()
         return unit.effects
 
     def _append(self, unit: SqlUnit, tasks: Sequence[Task]) -> None:
