@@ -283,7 +283,7 @@ def test_members_read_a_shared_fact_but_neither_its_source_nor_its_history_and_c
     assert run("facts", "show", fact["id"], "--user", "bob", "--json").document["history"] == []
     for name in ON_A_FACT.keys() - {"show"}:
         done = run("facts", name, fact["id"], *ON_A_FACT[name], "--user", "bob")
-        assert (name, done.code) == (name, 2)
+        assert (name, done.code) == (name, 1)
         assert "only its owner" in done.complaint
     assert facts(run) == before
     assert contents(run, user="carol") == []
@@ -394,3 +394,9 @@ def test_undoing_a_confirmation_brings_back_what_it_had_closed(run: Run, importe
 def whole(database: Path) -> bytes:
     """Everything that the files of the database hold."""
     return b"".join(file.read_bytes() for file in sorted(database.parent.glob(f"{database.name}*")))
+
+
+def test_with_categories_of_ones_own_no_fact_needs_one(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANAPHORA_FACTS__CATEGORIES", '["health", "work"]')
+    add(run, "Has asthma")
+    assert contents(run, "--category", "work") == ["Has asthma"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import anyio
@@ -162,9 +162,9 @@ async def test_members_read_what_is_shared_but_not_what_it_was_learned_from_and_
         assert (seen.id, seen.owner, seen.content, seen.sources) == (fact.id, "ann", "Joe loved jazz", ())
         assert await contents(memory, "carl") == []
         for change in (memory.facts.edit, memory.facts.pin, memory.facts.unshare, memory.facts.delete):
-            with pytest.raises(InvalidInput, match="only its owner"):
+            with pytest.raises(NotFound, match="only its owner"):
                 await change(fact.id, user="bob")
-        with pytest.raises(InvalidInput, match="only its owner"):
+        with pytest.raises(NotFound, match="only its owner"):
             await memory.facts.share(fact.id, user="bob")
         await memory.facts.unshare(fact.id, user="ann")
         assert await contents(memory, "bob") == []
@@ -316,3 +316,21 @@ async def test_what_only_its_owner_stood_for_is_gone_when_that_is_taken_back(tmp
         assert (kept.id, kept.sources) == (fact.id, ())
         assert await memory.facts.undo(fact.id, user="ann") is None
         assert await contents(memory, "ann", states=list(FactState)) == []
+
+
+async def test_what_is_no_id_no_category_and_no_yes_or_no_is_said_in_one_line(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        get, add = memory.facts.get, memory.facts.add
+        wrong: list[tuple[Any, str]] = [
+            (lambda: get(cast("str", None), user="ann"), "the id of a fact must be a string, not NoneType"),
+            (lambda: get(cast("str", 5), user="ann"), "the id of a fact must be a string, not int"),
+            (lambda: get("five", user="ann"), "'five' is no id of a fact"),
+            (lambda: add("a", user="ann", pinned=cast("bool", "x")), "pinned must be true or false, not str"),
+            (lambda: add("a", user="ann", category=cast("str", 5)), "a category must be a string, not int"),
+        ]
+        for call, why in wrong:
+            with pytest.raises(InvalidInput) as refused:
+                await call()
+            assert str(refused.value).startswith(why)
+            assert "\n" not in str(refused.value)
+        assert await contents(memory, "ann") == []

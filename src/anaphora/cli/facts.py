@@ -21,7 +21,7 @@ from anaphora.cli.facts_view import (
     version_json,
 )
 from anaphora.cli.ids import fact_id, short_id
-from anaphora.cli.options import AnyAgent, AsJson, Db, Limit, Tenant, User
+from anaphora.cli.options import AnyAgent, AsJson, Db, Limit, Tenant, User, named, named_or_empty
 from anaphora.cli.output import clean, emit, say
 from anaphora.cli.running import Access, run, settings_from
 from anaphora.domain.facts import DEFAULT_IMPORTANCE, Fact, FactState, FactVersion
@@ -37,11 +37,17 @@ FactArgument = Annotated[
     str, typer.Argument(metavar="ID", help="Its id, or at least six digits of it, as `facts list` shows them.")
 ]
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="One statement; - reads it from stdin.")]
-Category = Annotated[str, typer.Option("--category", metavar="NAME", help="What kind of fact it is.")]
+Category = Annotated[
+    str | None,
+    typer.Option("--category", metavar="NAME", help="What kind of fact it is; else `other`, or the last one."),
+]
 Importance = Annotated[int, typer.Option("--importance", metavar="N", help="1 to 10.")]
 AnyCategory = Annotated[str | None, typer.Option("--category", metavar="NAME", help="Only of this category.")]
 AnySubject = Annotated[
-    str | None, typer.Option("--subject", metavar="ID", help='Only about this subject; "" for the user alone.')
+    str | None,
+    typer.Option(
+        "--subject", metavar="ID", help='Only about this subject; "" for the user alone.', callback=named_or_empty
+    ),
 ]
 
 
@@ -123,10 +129,11 @@ def add(
     text: Text,
     *,
     user: User,
-    category: Category = "other",
+    category: Category = None,
     importance: Importance = DEFAULT_IMPORTANCE,
     subject: Annotated[
-        str | None, typer.Option("--subject", metavar="ID", help="Whom or what it is about; else the user.")
+        str | None,
+        typer.Option("--subject", metavar="ID", help="Whom or what it is about; else the user.", callback=named),
     ] = None,
     pin: Annotated[bool, typer.Option("--pin", help="Want it in every prompt.")] = False,
     db: Db = None,

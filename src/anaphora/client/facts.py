@@ -12,6 +12,7 @@ from anaphora.client.doorman import Who
 from anaphora.client.wire import Wire
 from anaphora.domain.facts import DEFAULT_IMPORTANCE, Fact, FactState, FactVersion, Subject
 from anaphora.domain.keeping import FactCounts
+from anaphora.domain.keys import checked_text
 from anaphora.memory import FactsView, SubjectsView
 from anaphora.memory.facts import FactId
 from anaphora.services.learning import fact_id_of
@@ -84,7 +85,7 @@ class RemoteFacts(FactsView):
         content: str,
         *,
         user: str,
-        category: str = "other",
+        category: str | None = None,
         importance: int = DEFAULT_IMPORTANCE,
         subject: str | None = None,
         pinned: bool = False,
@@ -201,4 +202,4 @@ class RemoteSubjects(SubjectsView):
 
 
 def _id(fact_id: FactId) -> UUID:
-    return fact_id if isinstance(fact_id, UUID) else fact_id_of(fact_id)
+    return fact_id if isinstance(fact_id, UUID) else fact_id_of(checked_text(fact_id, "the id of a fact"))

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
-from anaphora.domain.keys import SeqRange, SessionKey, checked_text
+from anaphora.domain.keys import SeqRange, SessionKey, checked_id, checked_text
 from anaphora.domain.messages import Trust
 from anaphora.errors import InvalidInput, UnknownName
 
@@ -25,6 +25,8 @@ CATEGORIES: Final = (
     "instruction",
     "other",
 )
+#: what is of no other category, where the configuration names it
+FALLBACK: Final = "other"
 #: of these categories a prompt has all that it has room for, whatever is asked
 ALWAYS: Final = ("instruction", "preference")
 #: what of a fact a change may change: each version says it whole
@@ -40,6 +42,8 @@ CHANGEABLE: Final = (
     "valid_to",
     "superseded_by",
 )
+#: characters of the name of a category
+MAX_CATEGORY: Final = 64
 #: characters of a fact: one sentence, not an essay
 MAX_CONTENT: Final = 500
 LEAST_IMPORTANT, MOST_IMPORTANT = 1, 10
@@ -243,9 +247,36 @@ def checked_category(category: str, known: tuple[str, ...]) -> str:
         UnknownName: it is not.
 
     """
-    if category not in known:
+    if checked_text(category, "a category") not in known:
         raise UnknownName("category", category, known)
     return category
+
+
+def checked_categories(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of categories as given, if each can be told from the others.
+
+    Raises:
+        InvalidInput: one is empty, too long, not one line, or stands there twice.
+
+    """
+    seen: set[str] = set()
+    for name in names:
+        checked_id(name, "the name of a category")
+        if len(name) > MAX_CATEGORY:
+            raise InvalidInput(f"the name of a category is longer than {MAX_CATEGORY} characters")
+        if not name.isprintable():
+            raise InvalidInput(f"{name!r} is not one line of text")
+        if name != name.strip():
+            raise InvalidInput(f"{name!r} begins or ends with a space")
+        if name.casefold() in seen:
+            raise InvalidInput(f"{name!r} stands there twice")
+        seen.add(name.casefold())
+    return names
+
+
+def fallback_category(known: tuple[str, ...]) -> str:
+    """Of what category a fact is that nobody named one for: `other`, or the last one."""
+    return FALLBACK if FALLBACK in known else known[-1]
 
 
 def fact_dict(fact: Fact) -> Mapping[str, Any]:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from anaphora.bootstrap import Services
-from anaphora.domain.facts import DEFAULT_IMPORTANCE, Fact, FactState, FactVersion, Subject
+from anaphora.domain.facts import DEFAULT_IMPORTANCE, Fact, FactState, FactVersion, Subject, fallback_category
 from anaphora.domain.keeping import FactCounts
-from anaphora.domain.keys import checked_id
+from anaphora.domain.keys import checked_id, checked_text
+from anaphora.errors import InvalidInput
 from anaphora.memory.scope import tenant_of
 from anaphora.ports.facts import Reader
 from anaphora.services.learning import fact_id_of
@@ -91,7 +92,7 @@ class FactsView:
         content: str,
         *,
         user: str,
-        category: str = "other",
+        category: str | None = None,
         importance: int = DEFAULT_IMPORTANCE,
         subject: str | None = None,
         pinned: bool = False,
@@ -101,10 +102,24 @@ class FactsView:
 
         What it contradicts is closed. If the same is known already, that is confirmed and returned.
 
+        Args:
+            content: one statement.
+            user: who says so.
+            category: one of the configured ones; None: `other`, or the last one where there is no such category.
+            importance: 1 to 10.
+            subject: whom or what it is about; None: the user.
+            pinned: it is wanted in every prompt.
+            tenant: None = the configured default.
+
         Raises:
             InvalidInput: it cannot be kept so; nothing was changed.
+            UnknownName: no such category.
 
         """
+        if not isinstance(pinned, bool):
+            raise InvalidInput(f"pinned must be true or false, not {type(pinned).__name__}")
+        if category is None:
+            category = fallback_category(self._services.settings.facts.categories)
         return await self._facts.add(
             self._reader(user, tenant),
             content,
@@ -240,4 +255,4 @@ class SubjectsView:
 
 
 def _id(fact_id: FactId) -> UUID:
-    return fact_id if isinstance(fact_id, UUID) else fact_id_of(fact_id)
+    return fact_id if isinstance(fact_id, UUID) else fact_id_of(checked_text(fact_id, "the id of a fact"))

@@ -21,6 +21,7 @@ from anaphora.domain.facts import (
     MOST_IMPORTANT,
     Candidate,
     Fact,
+    fallback_category,
 )
 from anaphora.domain.messages import Message
 from anaphora.domain.summaries import Method
@@ -32,8 +33,6 @@ from anaphora.rules.text import shorten
 
 VERSION: Final = "summary_and_facts/1"
 TITLE: Final = "summary_and_facts"
-#: where a fact goes whose category is none that was asked for
-FALLBACK: Final = "other"
 
 #: sentences of the instructions that no honest answer repeats
 ECHOES: Final = (
@@ -208,7 +207,9 @@ def candidates(facts: Sequence[Any], request: ExtractionRequest) -> tuple[Candid
         if content and len(content) <= MAX_CONTENT:
             found.append(
                 Candidate(
-                    category=fact.category if fact.category in request.categories else _fallback(request),
+                    category=fact.category
+                    if fact.category in request.categories
+                    else fallback_category(request.categories),
                     content=content,
                     quote=fact.quote,
                     seq=fact.n,
@@ -221,10 +222,6 @@ def candidates(facts: Sequence[Any], request: ExtractionRequest) -> tuple[Candid
 
 def _replaced(number: int | None, known: Sequence[Fact]) -> UUID | None:
     return known[number].id if number is not None and 0 <= number < len(known) else None
-
-
-def _fallback(request: ExtractionRequest) -> str:
-    return FALLBACK if FALLBACK in request.categories else request.categories[-1]
 
 
 def _named(request: ExtractionRequest) -> bool:

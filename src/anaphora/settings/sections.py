@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
+from pydantic_core import PydanticCustomError
 
-from anaphora.domain.facts import CATEGORIES, LEAST_IMPORTANT, MOST_IMPORTANT
+from anaphora.domain.facts import CATEGORIES, LEAST_IMPORTANT, MOST_IMPORTANT, checked_categories
+from anaphora.errors import InvalidInput
 from anaphora.models.embedders.profiles import GENERIC
 from anaphora.models.settings import ChatModelSettings, ModelSettings
 from anaphora.rules.facts.keeping import CAPACITY, PER_MESSAGE, PER_SESSION
@@ -110,11 +112,18 @@ class BatchExtractionSettings(Section):
     chunks: int = 3
 
 
+def _categories(names: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        return checked_categories(names)
+    except InvalidInput as error:
+        raise PydanticCustomError("categories", "{why}", {"why": str(error)}) from None
+
+
 class FactsSettings(Section):
     """What is known of people, and how much of it stands in a prompt."""
 
     #: kinds of facts
-    categories: tuple[str, ...] = Field(default=CATEGORIES, min_length=1)
+    categories: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_categories)] = CATEGORIES
     #: tokens that facts may take of a prompt, at most; 0 for none
     tokens: int = Field(default=400, ge=0)
     #: which facts an agent may use: those that it learned itself, or all of the user's

@@ -50,7 +50,7 @@ class FactIn(BaseModel):
     )
 
     content: str
-    category: str = "other"
+    category: str | None = None
     importance: StrictInt = Field(default=DEFAULT_IMPORTANCE, ge=1, le=10)
     subject: str | None = None
     pinned: StrictBool = False
