@@ -12,6 +12,7 @@ from anaphora.memory import Session
 from anaphora.server.page.drawing import Sample, bar, moments, plot, stretch
 from anaphora.server.page.visits import Reading, pages
 from anaphora.server.paths import Name, Named
+from anaphora.server.routes.summaries import Version
 
 router = pages()
 
@@ -36,7 +37,7 @@ async def context_page(visit: Reading, agent: Name, session: Name, at: At = None
 
 
 @router.get("/sessions/{agent}/{session}/summaries/{version}")
-async def summary_page(visit: Reading, agent: Name, session: Name, version: int, against: At = None) -> Response:
+async def summary_page(visit: Reading, agent: Name, session: Name, version: Version, against: At = None) -> Response:
     """One version of the summary: its points, and what changed since another."""
     chat = visit.session(agent, session)
     row = await chat.row()

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Final
+from typing import Final
 from uuid import UUID
 
 import anyio
-from fastapi import Query
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from anaphora.domain.documents import Document
 from anaphora.errors import InvalidInput
 from anaphora.server.page.rendering import link
-from anaphora.server.page.visits import Change, Reading, Writing, pages
+from anaphora.server.page.visits import Change, Question, Reading, Writing, pages
 
 router = pages()
 
@@ -23,9 +22,7 @@ _MANY: Final = 50
 
 
 @router.get("/documents")
-async def documents_page(
-    visit: Reading, q: Annotated[str, Query(max_length=10_000)] = "", before: UUID | None = None
-) -> Response:
+async def documents_page(visit: Reading, q: Question = "", before: UUID | None = None) -> Response:
     """All of them, or those that answer a question."""
     asked = q.strip()
     result = await visit.memory.knowledge.search(asked, **visit.whose) if asked else None

@@ -9,7 +9,9 @@ from typing import Annotated, Final
 from fastapi import Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from anaphora.domain.keys import checked_text
 from anaphora.server.gate import Gate
+from anaphora.server.page.forms import form_of
 from anaphora.server.page.rendering import render
 from anaphora.server.page.sealing import Seal
 from anaphora.server.page.visits import COOKIE, FLASH, Leaving, error_page, is_local, pages, set_cookie, sign_in
@@ -51,13 +53,13 @@ async def login(request: Request) -> Response:
     gate: Gate = request.app.state.gate
     rates: Rates = request.app.state.rates
     seal: Seal = request.app.state.seal
-    async with request.form(max_files=0, max_fields=10) as form:
+    async with form_of(request, fields=10) as form:
         key, mark, to = (form.get(name, "") for name in ("key", "csrf", "next"))
     if not isinstance(key, str) or not isinstance(mark, str) or not isinstance(to, str):
         return error_page(request, HTTPStatus.UNPROCESSABLE_ENTITY, "send the key as text")
     if not seal.right(mark, "door", request.cookies.get(_DOOR, "")):
         return _form(request, to, told=_STALE, status=HTTPStatus.FORBIDDEN)
-    principal = await gate.principal(key.strip())
+    principal = await gate.principal(checked_text(key, "key").strip())
     if principal is None or await gate.again(principal.tenant, principal.by) is None:
         rates.failed(request.client.host if request.client is not None else "")
         told = "Nobody is let in with this key. Is it whole, and not expired or revoked?"

@@ -8,11 +8,11 @@ from http import HTTPStatus
 from typing import Annotated, Any, Final
 from uuid import UUID
 
-from fastapi import Query
 from starlette.responses import RedirectResponse, Response
 
 from anaphora.domain.facts import LEAST_IMPORTANT, MAX_CONTENT, MOST_IMPORTANT, Fact, FactState, Visibility
 from anaphora.server.page.visits import Change, Reading, Visit, Visitor, Writing, pages
+from anaphora.server.paths import Named
 
 router = pages()
 
@@ -35,7 +35,7 @@ class Group:
 async def facts_page(
     visit: Visitor,
     state: FactState = FactState.ACTIVE,
-    subject: Annotated[str | None, Query(max_length=200)] = None,
+    subject: Annotated[str | None, Named] = None,
     after: UUID | None = None,
 ) -> Response:
     """What is remembered; for operators, the way to what is theirs."""

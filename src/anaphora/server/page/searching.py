@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Final
 
-from fastapi import Query
 from starlette.responses import Response
 
 from anaphora.domain.search import Kind
-from anaphora.server.page.visits import Reading, pages
+from anaphora.server.page.visits import Question, Reading, pages
 
 router = pages()
 
@@ -16,7 +15,7 @@ _LIMIT: Final = 20
 
 
 @router.get("/search")
-async def search_page(visit: Reading, q: Annotated[str, Query(max_length=10_000)] = "") -> Response:
+async def search_page(visit: Reading, q: Question = "") -> Response:
     """Messages, facts, chunks and documents that answer."""
     asked = q.strip()
     result = await visit.memory.search(asked, kinds=tuple(Kind), limit=_LIMIT, **visit.whose) if asked else None

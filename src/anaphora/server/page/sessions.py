@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Annotated, Final
 
-from fastapi import Query
+from fastapi import Path, Query
 from starlette.responses import Response
 
 from anaphora.domain.keys import MAX_LIMIT, SessionKey
 from anaphora.domain.topics import Segment
+from anaphora.server.inputs import MOST
 from anaphora.server.page.drawing import stretch
 from anaphora.server.page.rendering import place, session_link
 from anaphora.server.page.visits import Erasing, Reading, Writing, pages
@@ -24,7 +25,8 @@ _MESSAGES: Final = 60
 _BEFORE: Final = 10
 _VERSIONS: Final = 24
 
-Seq = Annotated[int | None, Query(ge=0, le=10**9)]
+Seq = Annotated[int | None, Query(ge=0, le=MOST)]
+Number = Annotated[int, Path(ge=0, le=MOST)]
 
 
 @router.get("/sessions")
@@ -72,7 +74,7 @@ async def session_page(visit: Reading, agent: Name, session: Name, at: Seq = Non
 
 
 @router.get("/sessions/{agent}/{session}/messages/{seq}")
-async def message_page(visit: Reading, agent: Name, session: Name, seq: int) -> Response:
+async def message_page(visit: Reading, agent: Name, session: Name, seq: Number) -> Response:
     """One message: its versions, and forms to correct and delete it."""
     versions = await visit.session(agent, session).versions(seq)
     row = await visit.session(agent, session).row()
@@ -80,7 +82,7 @@ async def message_page(visit: Reading, agent: Name, session: Name, seq: int) -> 
 
 
 @router.post("/sessions/{agent}/{session}/messages/{seq}")
-async def edit_message(change: Writing, agent: Name, session: Name, seq: int) -> Response:
+async def edit_message(change: Writing, agent: Name, session: Name, seq: Number) -> Response:
     """Correct a message."""
     chat = change.session(agent, session)
     await chat.edit(seq, change.text("content"))
@@ -88,7 +90,7 @@ async def edit_message(change: Writing, agent: Name, session: Name, seq: int) ->
 
 
 @router.post("/sessions/{agent}/{session}/messages/{seq}/delete")
-async def delete_message(change: Writing, agent: Name, session: Name, seq: int) -> Response:
+async def delete_message(change: Writing, agent: Name, session: Name, seq: Number) -> Response:
     """Delete a message."""
     chat = change.session(agent, session)
     await chat.delete(seq)

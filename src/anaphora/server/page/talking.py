@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 from starlette.responses import Response, StreamingResponse
 
+from anaphora.domain.keys import checked_id, checked_text
 from anaphora.domain.messages import Role
 from anaphora.domain.wire import PromptMessage, SectionName
 from anaphora.errors import AnaphoraError, ConfigError, InvalidInput, ModelOutputInvalid
@@ -79,7 +80,7 @@ async def temporary_page(visit: Reading, agent: Annotated[str | None, Named] = N
 @router.post("/temporary")
 async def ask_without_memory(change: Writing) -> Response:
     """Ask the model without memory. What was said stands in the form alone, and is nowhere kept."""
-    agent = change.text("agent")
+    agent = checked_id(change.text("agent"), "agent")
     said = [*_said(change), (Role.USER, _asked(change))]
     talker = change.memory.talker(agent)
     if talker is None:
@@ -106,13 +107,10 @@ def _said(change: Change) -> Sequence[Said]:
     """What was said before, as the form holds it."""
     try:
         entries = json.loads(change.text("said", "[]"))
-        said = [(Role(role), content) for role, content in entries]
-    except (ValueError, TypeError, RecursionError):
+        said = [(Role(role), checked_text(content, "said")) for role, content in entries]
+    except (ValueError, TypeError, RecursionError, InvalidInput):
         raise InvalidInput("the conversation in this form was altered: begin anew") from None
-    right = all(
-        role in {Role.USER, Role.ASSISTANT} and isinstance(content, str) and len(content) <= _LONGEST
-        for role, content in said
-    )
+    right = all(role in {Role.USER, Role.ASSISTANT} and len(content) <= _LONGEST for role, content in said)
     if not right:
         raise InvalidInput("the conversation in this form was altered: begin anew")
     return said[-_MOST:]

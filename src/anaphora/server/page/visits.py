@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any, Final, TypedDict
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.datastructures import FormData, UploadFile
@@ -17,10 +17,13 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from anaphora.domain.erasure import ErasureReport
+from anaphora.domain.keys import checked_text
 from anaphora.domain.principals import Permission, Principal
 from anaphora.errors import AnaphoraError, InvalidInput, ModelUnavailable
 from anaphora.memory import Memory, Session
 from anaphora.server.gate import Gate
+from anaphora.server.inputs import MOST_CHARS, Text
+from anaphora.server.page.forms import form_of
 from anaphora.server.page.rendering import link, render
 from anaphora.server.page.sealing import Seal
 from anaphora.server.problems import Refused, status_of
@@ -34,6 +37,8 @@ _FLASHED: Final = 60
 #: a page of ours, and nothing that a browser could take for another host
 _LOCAL: Final = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]{0,2000}")
 _STALE: Final = "this form is no longer valid: go back, load the page again and send it once more"
+#: what is looked for
+Question = Annotated[Text, Query(max_length=MOST_CHARS)]
 
 
 class SignedOut(Exception):
@@ -106,13 +111,13 @@ class Change(Visit):
         """A text of the form, with the line ends of the log.
 
         Raises:
-            InvalidInput: it is not there.
+            InvalidInput: it is not there, or no store could hold it.
 
         """
         value = self.form.get(name, default)
         if not isinstance(value, str):
             raise InvalidInput(f"the form lacks {name!r}")
-        return value.replace("\r\n", "\n")
+        return checked_text(value, name).replace("\r\n", "\n")
 
     def some(self, name: str) -> str | None:
         """A text of the form; None if it is empty or not there."""
@@ -214,7 +219,7 @@ class _Changing:
     async def __call__(self, visit: Visitor) -> AsyncGenerator[Change]:
         if self._permission is not None:
             _Seeing(self._permission)(visit)
-        async with visit.request.form(max_files=1, max_fields=50) as form:
+        async with form_of(visit.request, files=1, fields=50) as form:
             mark = form.get("csrf")
             about = (visit.principal.tenant, visit.principal.by, visit.nonce)
             if not isinstance(mark, str) or not visit.seal.right(mark, "form", *about):
