@@ -3,8 +3,9 @@
     AnaphoraError
     ├── InvalidInput            a value that no store would take (also a ValueError)
     │   ├── BudgetTooSmall      a context budget that cannot hold the instructions
+    │   ├── Taken               an id of your choice that something has already
     │   └── UnknownName         a strategy, format, role or setting nobody knows; names the nearest one
-    ├── NotFound                a session, receipt or summary that is not there (or not yours)
+    ├── NotFound                a session, receipt or summary that is not there (or not yours to see or change)
     ├── KeyReused               an idempotency key that came back with another body
     ├── Erased                  something was erased that this was made of, or is: nothing was written
     ├── StoreError              the database cannot do it now
@@ -55,6 +56,10 @@ class BudgetTooSmall(InvalidInput):
         super().__init__(f"a budget of {budget} tokens is too small: use at least {needed}")
         self.budget = budget
         self.needed = needed
+
+
+class Taken(InvalidInput):
+    """Something has this id already: nothing was made."""
 
 
 class UnknownName(InvalidInput):

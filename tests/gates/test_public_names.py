@@ -54,6 +54,7 @@ PUBLIC = {
         "Erased",
         "KeyReused",
         "LeaseLost",
+        "Taken",
         "MissingExtra",
         "ModelError",
         "ModelOutputInvalid",

@@ -162,6 +162,23 @@ async def test_no_route_shows_or_changes_what_is_somebody_elses(tmp_path: Path) 
         assert not matrix.wrong, "\n".join(matrix.wrong)
 
 
+async def test_no_route_lets_a_member_change_what_is_shared_with_them(tmp_path: Path) -> None:
+    async with filled(tmp_path) as matrix:
+        await matrix.service.memory.subjects.add_member(matrix.things.subject, "bob", **FIRST.self)
+        assert (await matrix.clients["bob"].get(f"/v1/facts/{matrix.things.fact}")).status_code == 200
+        before = await exported(matrix.service.memory, FIRST)
+        changes = [
+            (name, at, entry)
+            for name, at, entry in entries(changes=True)
+            if entry.foreign == (404,) and ("{fact" in name or "{subject}" in name)
+        ]
+        assert len(changes) >= 14
+        for name, at, entry in changes:
+            answer, _ = await asked(matrix.clients["bob"], name, entry, matrix.things)
+            assert (answer.status_code, answer.json()["error"]) == (404, "NotFound"), f"{name} [{at}]: {answer.text}"
+        assert await exported(matrix.service.memory, FIRST) == before
+
+
 async def check_it_can_fail(matrix: Matrix) -> None:
     """A route that tells everybody is found out."""
     known = matrix.service.memory.facts

@@ -142,8 +142,8 @@ class FactsView:
         """Correct a fact; what is not given stays. The user stands for it from now on.
 
         Raises:
-            NotFound: there is none that the user may see.
-            InvalidInput: it is somebody else's, or cannot be kept so; nothing was changed.
+            NotFound: there is none of the user's own.
+            InvalidInput: it cannot be kept so; nothing was changed.
 
         """
         return await self._facts.edit(
@@ -166,8 +166,8 @@ class FactsView:
         """Believe a fact again that was set aside. The user stands for it: it is not set aside again.
 
         Raises:
-            NotFound: there is none that the user may see.
-            InvalidInput: it is somebody else's, is not set aside, or another fact says that already.
+            NotFound: there is none of the user's own.
+            InvalidInput: it is not set aside, or another fact says that already.
 
         """
         return await self._facts.take_up(self._reader(user, tenant), _id(fact_id))
@@ -176,8 +176,8 @@ class FactsView:
         """Let the members of its subject read a fact, but not what it was learned from.
 
         Raises:
-            NotFound: there is none that the user may see.
-            InvalidInput: it is somebody else's, about the user alone, or about a subject of others.
+            NotFound: there is none of the user's own.
+            InvalidInput: it is about the user alone, or about a subject of others.
 
         """
         return await self._facts.share(self._reader(user, tenant), _id(fact_id), shared=True)
@@ -227,7 +227,8 @@ class SubjectsView:
             tenant: None = the configured default.
 
         Raises:
-            InvalidInput: an impossible name, or there is a subject of this id.
+            InvalidInput: an impossible name.
+            Taken: there is a subject of this id.
 
         """
         tenant = tenant_of(self._services, tenant)

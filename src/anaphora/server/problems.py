@@ -26,6 +26,7 @@ from anaphora.errors import (
     ModelUnavailable,
     NotFound,
     StoreError,
+    Taken,
 )
 from anaphora.server.faults import told_of
 
@@ -34,6 +35,7 @@ MEDIA_TYPE: Final = "application/problem+json"
 #: seconds after which what failed may be tried again, where nobody said another number
 RETRY_AFTER: Final = 1.0
 _STATUS: Final[Sequence[tuple[type[AnaphoraError], HTTPStatus]]] = (
+    (Taken, HTTPStatus.CONFLICT),
     (InvalidInput, HTTPStatus.UNPROCESSABLE_ENTITY),
     (NotFound, HTTPStatus.NOT_FOUND),
     (KeyReused, HTTPStatus.CONFLICT),

@@ -370,7 +370,7 @@ def _found(unit: Unit, reader: Reader, fact_id: UUID) -> Fact:
 def _own(unit: Unit, reader: Reader, fact_id: UUID) -> Fact:
     fact = _found(unit, reader, fact_id)
     if fact.owner != reader.user:
-        raise InvalidInput(f"fact {fact_id} is {fact.owner!r}'s: only its owner may change it or see its history")
+        raise NotFound(f"fact {fact_id} is {fact.owner!r}'s: only its owner may change it or see its history")
     return fact
 
 

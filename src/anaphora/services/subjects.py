@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from anaphora.domain.facts import Subject
 from anaphora.domain.keys import check_limit, checked_id, checked_text
-from anaphora.errors import InvalidInput, NotFound
+from anaphora.errors import InvalidInput, NotFound, Taken
 from anaphora.ports.clock import Clock, Failpoint
 from anaphora.ports.store import Store, Unit
 from anaphora.rules.text import one_line
@@ -31,7 +31,8 @@ class Subjects:
         """Make a subject: the user owns it and is its first member.
 
         Raises:
-            InvalidInput: an impossible name, or there is one of this id.
+            InvalidInput: an impossible name.
+            Taken: there is one of this id.
 
         """
         made = Subject(
@@ -44,7 +45,7 @@ class Subjects:
 
         def create(unit: Unit) -> Subject:
             if not unit.subjects.create(tenant, made):
-                raise InvalidInput(f"there is a subject {subject!r} already: take another id")
+                raise Taken(f"there is a subject {subject!r} already: take another id")
             return _found(unit, tenant, user, subject)
 
         return await self._write(tenant, create)
@@ -53,8 +54,8 @@ class Subjects:
         """Another name for people to read; the id stays.
 
         Raises:
-            NotFound: no such subject.
-            InvalidInput: an empty name, or the user does not own the subject.
+            NotFound: no such subject, or it is not the user's to change.
+            InvalidInput: an empty name.
 
         """
         wanted = _checked_name(name)
@@ -84,8 +85,7 @@ class Subjects:
         """Let somebody read what the members share.
 
         Raises:
-            NotFound: no such subject.
-            InvalidInput: the user does not own it.
+            NotFound: no such subject, or it is not the user's to change.
 
         """
         checked_id(member, "member")
@@ -106,15 +106,15 @@ class Subjects:
             False if that was no member.
 
         Raises:
-            NotFound: no such subject.
-            InvalidInput: the user may not do that, or would leave it without its owner.
+            NotFound: no such subject, or the user may not do that.
+            InvalidInput: it would be left without its owner.
 
         """
 
         def remove(unit: Unit) -> bool:
             found = _found(unit, tenant, user, subject)
             if user not in {found.owner, member}:
-                raise InvalidInput(f"subject {subject!r} is {found.owner!r}'s: only its owner may remove others")
+                raise NotFound(f"subject {subject!r} is {found.owner!r}'s: only its owner may remove others")
             if member == found.owner:
                 raise InvalidInput(f"{member!r} owns subject {subject!r} and stays its member")
             return unit.subjects.remove(tenant, subject, member)
@@ -137,7 +137,7 @@ def _found(unit: Unit, tenant: str, user: str, subject: str) -> Subject:
 def _owned(unit: Unit, tenant: str, user: str, subject: str) -> Subject:
     found = _found(unit, tenant, user, subject)
     if found.owner != user:
-        raise InvalidInput(f"subject {subject!r} is {found.owner!r}'s: only its owner may do that")
+        raise NotFound(f"subject {subject!r} is {found.owner!r}'s: only its owner may do that")
     return found
 
 

@@ -44,7 +44,7 @@ ENTRIES: Final[dict[str, Entry | tuple[Entry, ...]]] = {
     "POST /v1/subjects": (
         own(WRITE, owner=201, compared=False, json=lambda t: {"subject": f"{t.subject}-{t.session}-new"}),
         # an application names subjects: that a name is taken is all that is told
-        Entry(scope=WRITE, owner=422, foreign=(201, 422), compared=False, json=lambda t: {"subject": t.subject}),
+        Entry(scope=WRITE, owner=409, foreign=(201, 409), compared=False, json=lambda t: {"subject": t.subject}),
     ),
     "PATCH /v1/subjects/{subject}": named(WRITE, json=lambda _: {"name": "mine"}),
     "GET /v1/subjects/{subject}/members": named(READ),
