@@ -19,7 +19,7 @@ from anaphora.cli.chat_input import LineSource, source_for_terminal
 from anaphora.cli.chat_loop import ChatLoop
 from anaphora.cli.chat_talk import Manner, Room, Talk
 from anaphora.cli.chat_view import ChatView
-from anaphora.cli.options import Agent, Db, Strategy
+from anaphora.cli.options import Agent, Db, Strategy, named
 from anaphora.errors import InvalidInput
 from anaphora.memory import Memory, Session
 from anaphora.settings import Settings, load
@@ -27,10 +27,14 @@ from anaphora.settings import Settings, load
 
 def chat(
     *,
-    user: Annotated[str, typer.Argument(metavar="USER", help="Who you are: the memory is yours.", show_default=False)],
+    user: Annotated[
+        str,
+        typer.Argument(metavar="USER", help="Who you are: the memory is yours.", show_default=False, callback=named),
+    ],
     resume: Annotated[bool, typer.Option("--continue", help="Go on with the newest session.")] = False,
     session: Annotated[
-        str | None, typer.Option("--session", metavar="NAME", help="Go on with this session, or begin it.")
+        str | None,
+        typer.Option("--session", metavar="NAME", help="Go on with this session, or begin it.", callback=named),
     ] = None,
     strategy: Strategy = None,
     model: Annotated[

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from anaphora.bootstrap import Services, residue
-from anaphora.cli.options import Agent, AsJson, Db, Limit, Tenant
+from anaphora.cli.options import Agent, AsJson, Db, Limit, Tenant, named
 from anaphora.cli.output import emit, note, plural, table
 from anaphora.cli.running import Access, run, settings_from
 from anaphora.domain.erasure import Erasure, ErasureReport
@@ -20,10 +20,11 @@ from anaphora.memory import Memory
 def erase(
     *,
     user: Annotated[
-        str | None, typer.Option("--user", metavar="USER", help="Everything of this user; with more, whose it is.")
+        str | None,
+        typer.Option("--user", metavar="USER", help="Everything of this user; with more, whose it is.", callback=named),
     ] = None,
     session: Annotated[
-        str | None, typer.Option("--session", metavar="SESSION", help="This session of the user.")
+        str | None, typer.Option("--session", metavar="SESSION", help="This session of the user.", callback=named)
     ] = None,
     message: Annotated[
         str | None,

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from anaphora.bootstrap import Services
-from anaphora.cli.options import Agent, AsJson, Db, Strategy, Tenant
+from anaphora.cli.options import Agent, AsJson, Db, Strategy, Tenant, named
 from anaphora.cli.output import emit, plural, say
 from anaphora.cli.running import Access, run, settings_from
 from anaphora.domain.keys import SessionKey
@@ -37,7 +37,10 @@ def import_file(
         str, typer.Option("--format", metavar="NAME", help="auto, openai, sharegpt, locomo or anaphora.")
     ] = "auto",
     user: Annotated[
-        str | None, typer.Option("--user", metavar="NAME", help="Whose conversations they are, if the file is silent.")
+        str | None,
+        typer.Option(
+            "--user", metavar="NAME", help="Whose conversations they are, if the file is silent.", callback=named
+        ),
     ] = None,
     agent: Agent = None,
     strategy: Strategy = None,

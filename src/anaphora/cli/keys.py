@@ -9,7 +9,7 @@ from uuid import UUID
 import typer
 
 from anaphora.bootstrap import Services
-from anaphora.cli.options import AnyUser, AsJson, Db, Limit, Tenant
+from anaphora.cli.options import AnyUser, AsJson, Db, Limit, Tenant, named
 from anaphora.cli.output import emit, note, say, table
 from anaphora.cli.running import Access, run, settings_from
 from anaphora.domain.access import ApiKey, NewKey
@@ -24,7 +24,9 @@ KeyId = Annotated[str, typer.Argument(metavar="KEY", help="Its id, or the end of
 
 def create(
     *,
-    user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="In whose name it acts.")] = None,
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="NAME", help="In whose name it acts.", callback=named)
+    ] = None,
     scopes: Annotated[
         str, typer.Option("--scopes", metavar="LIST", help="read, write, export, erase with commas, or all.")
     ] = "all",

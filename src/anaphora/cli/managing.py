@@ -22,6 +22,7 @@ from anaphora.cli.options import (
     Timeout,
     User,
     duration,
+    named,
 )
 from anaphora.cli.output import emit, note, plural, say, table
 from anaphora.cli.running import Access, key_of, run, settings_from
@@ -171,7 +172,7 @@ def reset(
 
 
 def rebuild(
-    session: Annotated[str, typer.Argument(metavar="SESSION", help="Which conversation.")],
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="Which conversation.", callback=named)],
     *,
     user: User,
     from_seq: Annotated[int, typer.Option("--from", metavar="SEQ", help="Only from this message on.")] = 0,

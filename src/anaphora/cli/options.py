@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from anaphora.domain.keys import checked_id
 from anaphora.domain.moments import AsOf
 
 _DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m|h|d)?")
@@ -43,14 +44,37 @@ def moment(text: str | None) -> AsOf | None:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
+def named(param: typer.CallbackParam, value: str | None) -> str | None:
+    """The name that was given, if it can be one of a user, an agent, a tenant, a session or a subject.
+
+    Raises:
+        InvalidInput: it is empty, too long, or not UTF-8.
+
+    """
+    return value if value is None else checked_id(value, param.name or "a name")
+
+
+def named_or_empty(param: typer.CallbackParam, value: str | None) -> str | None:
+    """The same, but that an empty one says something of its own."""
+    return value and named(param, value)
+
+
 Db = Annotated[str | None, typer.Option("--db", metavar="PATH", help="The database file; else ./anaphora.db.")]
-Tenant = Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Whose store, where several share one.")]
-Agent = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="With which agent; else `default`.")]
-AnyAgent = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only with this agent.")]
-User = Annotated[str, typer.Option("--user", metavar="NAME", help="Whose memory.")]
-AnyUser = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Only of this user.")]
-SessionName = Annotated[str, typer.Option("--session", metavar="NAME", help="Which of the user's conversations.")]
-AnySession = Annotated[str | None, typer.Option("--session", metavar="NAME", help="Only this conversation.")]
+Tenant = Annotated[
+    str | None, typer.Option("--tenant", metavar="NAME", help="Whose store, where several share one.", callback=named)
+]
+Agent = Annotated[
+    str | None, typer.Option("--agent", metavar="NAME", help="With which agent; else `default`.", callback=named)
+]
+AnyAgent = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only with this agent.", callback=named)]
+User = Annotated[str, typer.Option("--user", metavar="NAME", help="Whose memory.", callback=named)]
+AnyUser = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Only of this user.", callback=named)]
+SessionName = Annotated[
+    str, typer.Option("--session", metavar="NAME", help="Which of the user's conversations.", callback=named)
+]
+AnySession = Annotated[
+    str | None, typer.Option("--session", metavar="NAME", help="Only this conversation.", callback=named)
+]
 Then = Annotated[
     str | None,
     typer.Option(

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 
 from anaphora.agents.opening import with_folder_and_models
 from anaphora.bootstrap.process import load, settled
-from anaphora.cli.options import Db, Tenant
+from anaphora.cli.options import Db, Tenant, named
 from anaphora.cli.output import note
 from anaphora.cli.running import settings_from
 from anaphora.domain.principals import OF_PERSONS, Principal
@@ -52,7 +52,9 @@ def serve(
     no_auth: Annotated[
         bool, typer.Option("--no-auth", help="Everybody is --user: for your own machine alone.")
     ] = False,
-    user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="With --no-auth: who you are.")] = None,
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="NAME", help="With --no-auth: who you are.", callback=named)
+    ] = None,
     no_worker: Annotated[
         bool, typer.Option("--no-worker", help="Do no background work here: `anaphora worker` runs beside it.")
     ] = False,

@@ -9,7 +9,7 @@ import typer
 
 from anaphora.bootstrap import Services
 from anaphora.cli.facts_view import subject_json
-from anaphora.cli.options import AsJson, Db, Limit, Tenant, User
+from anaphora.cli.options import AsJson, Db, Limit, Tenant, User, named
 from anaphora.cli.output import emit, say, table
 from anaphora.cli.running import Access, run, settings_from
 from anaphora.domain.facts import Subject
@@ -17,12 +17,16 @@ from anaphora.memory import Memory, SubjectsView
 
 T = TypeVar("T")
 
-SubjectId = Annotated[str, typer.Argument(metavar="ID", help="Which subject; `subjects list` shows them.")]
-Member = Annotated[str, typer.Argument(metavar="MEMBER", help="Which user.")]
+SubjectId = Annotated[
+    str, typer.Argument(metavar="ID", help="Which subject; `subjects list` shows them.", callback=named)
+]
+Member = Annotated[str, typer.Argument(metavar="MEMBER", help="Which user.", callback=named)]
 
 
 def create(
-    subject: Annotated[str, typer.Argument(metavar="ID", help="An id for it, as applications name it.")],
+    subject: Annotated[
+        str, typer.Argument(metavar="ID", help="An id for it, as applications name it.", callback=named)
+    ],
     *,
     user: User,
     name: Annotated[str | None, typer.Option("--name", metavar="TEXT", help="As people read it; else its id.")] = None,

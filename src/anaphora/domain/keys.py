@@ -49,6 +49,18 @@ def checked_id(value: str, what: str) -> str:
     return value
 
 
+def check_names(*, tenant: str, user: str | None = None, agent: str | None = None) -> None:
+    """Refuse names that cannot be one; None names nobody in particular.
+
+    Raises:
+        InvalidInput: one is empty, too long, or no text that every store can hold.
+
+    """
+    for what, name in (("tenant", tenant), ("user", user), ("agent", agent)):
+        if name is not None:
+            checked_id(name, what)
+
+
 def check_limit(limit: int, most: int = MAX_LIMIT) -> None:
     """Refuse to list none, or too many at once.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
@@ -28,6 +28,18 @@ class Topics(Protocol):
 
     def list(self, tenant: str, session_id: UUID, *, limit: int, before: int | None = None) -> Sequence[Topic]:
         """Topics of a session, newest first; with `before`, those that start before that message."""
+        ...
+
+    def sessions(
+        self,
+        tenant: str,
+        strategies: Collection[str | None],
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        limit: int,
+    ) -> Sequence[SessionRow]:
+        """Sessions that have topics, the last used first: closed ones, or messages in one of these strategies."""
         ...
 
     def between(self, tenant: str, session_id: UUID, span: SeqRange, *, limit: int) -> Sequence[Topic]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
-from anaphora.domain.keys import SeqRange, SessionKey, check_limit
+from anaphora.domain.keys import SeqRange, SessionKey, check_limit, check_names
 from anaphora.domain.messages import Message
 from anaphora.domain.topics import OPENED_AFTER, Opened, Segment, Topic
 from anaphora.errors import NotFound
@@ -14,9 +13,6 @@ from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Store, Unit
 from anaphora.services.settings import Strategies
 from anaphora.strategies.topics import Topics
-
-#: sessions that a list looks through
-_SESSIONS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +37,13 @@ class Segments:
     ) -> Sequence[Segment]:
         """Topics of the sessions that were last used, session by session, newest first."""
         check_limit(limit)
+        check_names(tenant=tenant, user=user, agent=agent)
+        keeping = self._keeping()
 
         def read(unit: Unit) -> Sequence[Segment]:
             found: list[Segment] = []
-            for row in unit.sessions.list(tenant, user=user, agent=agent, limit=_SESSIONS):
+            # each of them has a topic, so that no more are needed than topics
+            for row in unit.topics.sessions(tenant, keeping, user=user, agent=agent, limit=limit):
                 found += self._segments(unit, row, limit - len(found))
                 if len(found) >= limit:
                     break
@@ -72,6 +71,11 @@ class Segments:
             return segment, live
 
         return await self.store.read(key.tenant, read)
+
+    def _keeping(self) -> frozenset[str | None]:
+        """Names of the strategies that keep topics; None among them if the default is one."""
+        names = {name for name, each in self.strategies.by_name.items() if isinstance(each, Topics)}
+        return frozenset(names | ({None} if self.strategies.default in names else set()))
 
     def _segments(self, unit: Unit, row: SessionRow, limit: int) -> Sequence[Segment]:
         opened = self._open(unit, row)

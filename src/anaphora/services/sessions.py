@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from anaphora.domain.jobs import JobKind, JobState
-from anaphora.domain.keys import SeqRange, SessionKey, check_limit, subtract, union, uuid7
+from anaphora.domain.keys import SeqRange, SessionKey, check_limit, check_names, subtract, union, uuid7
 from anaphora.domain.messages import Message, Receipt, ReceiptState
 from anaphora.domain.moments import AsOf
 from anaphora.domain.summaries import Summary
@@ -41,6 +41,7 @@ class Sessions:
     ) -> Sequence[SessionRow]:
         """Sessions, the last used first."""
         check_limit(limit)
+        check_names(tenant=tenant, user=user, agent=agent)
         return await self.store.read(
             tenant, lambda unit: unit.sessions.list(tenant, user=user, agent=agent, limit=limit)
         )
@@ -52,6 +53,7 @@ class Sessions:
     async def open_numbered(self, *, tenant: str, user: str, agent: str, strategy: str | None = None) -> SessionKey:
         """A new session named by the next free number of this user and agent."""
         self.strategies.get(strategy)
+        check_names(tenant=tenant, user=user, agent=agent)
 
         def create(unit: Unit) -> SessionKey:
             number = unit.sessions.next_number(tenant, user, agent)

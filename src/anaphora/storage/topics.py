@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -17,6 +17,8 @@ from anaphora.domain.topics import Closed, Opened, Topic, TopicVector, View
 from anaphora.domain.vectors import Space
 from anaphora.ports.rows import SessionRow
 from anaphora.storage.effects import Effects
+from anaphora.storage.session_rows import SESSION_COLUMNS, session_row
+from anaphora.storage.tables import sessions
 from anaphora.storage.topic_tables import topic_vectors, topics
 from anaphora.storage.types import AnyRow
 
@@ -83,6 +85,10 @@ _WITHOUT = (
     .order_by(topics.c.start)
     .limit(sa.bindparam("most"))
 )
+#: of the session of the statement around it
+_CLOSED = sa.select(sa.literal(1)).where(
+    topics.c.tenant_id == sessions.c.tenant_id, topics.c.session_uid == sessions.c.id
+)
 #: beyond every number of a message
 _ALL: Final = 2**31 - 1
 
@@ -108,6 +114,26 @@ class SqlTopics:
         """Topics of a session, newest first; with `before`, those that start before that message."""
         where = {"b_tenant": tenant, "b_uid": session_id, "before": _ALL if before is None else before, "most": limit}
         return [topic_from(row) for row in self._run(_NEWEST, where)]
+
+    def sessions(
+        self,
+        tenant: str,
+        strategies: Collection[str | None],
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        limit: int,
+    ) -> Sequence[SessionRow]:
+        """Sessions that have topics, the last used first: closed ones, or messages in one of these strategies."""
+        query = sa.select(*SESSION_COLUMNS).where(
+            sessions.c.tenant_id == tenant, sessions.c.expired_at.is_(None), _has_topics(strategies)
+        )
+        if user is not None:
+            query = query.where(sessions.c.user_id == user)
+        if agent is not None:
+            query = query.where(sessions.c.agent_id == agent)
+        query = query.order_by(sessions.c.updated_at.desc(), sessions.c.id.desc()).limit(limit)
+        return [session_row(row) for row in self._run(query)]
 
     def between(self, tenant: str, session_id: UUID, span: SeqRange, *, limit: int) -> Sequence[Topic]:
         """Topics of a session that hold messages of the span, newest first."""
@@ -187,6 +213,12 @@ class SqlTopics:
         """Described topics of the session that have no vectors in the space yet, oldest first."""
         where = {"b_tenant": row.key.tenant, "b_uid": row.id, "b_space": space.name, "most": limit}
         return [topic_from(found) for found in self._run(_WITHOUT, where)]
+
+
+def _has_topics(strategies: Collection[str | None]) -> sa.ColumnElement[bool]:
+    named = sessions.c.strategy.in_({name for name in strategies if name is not None})
+    followed = (named | sessions.c.strategy.is_(None)) if None in strategies else named
+    return (followed & (sessions.c.head > 0)) | _CLOSED.exists()
 
 
 def topic_values(tenant: str, topic: Topic) -> dict[str, Any]:
