@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.agents import printed
 from tests.agents.harness import SESSION, USER, agent_in, compressed, config, kept_by_another
 
 from anaphora import Memory
@@ -215,6 +216,40 @@ async def test_with_compression_off_the_budget_holds_and_what_is_left_out_is_dec
         assert context.coverage.elided
         assert context.coverage.summarised == ()
         assert sum(context.coverage.counts().values()) == 39
+
+
+async def test_with_the_printed_numbers_nothing_leaves_a_prompt_before_it_is_summarised(tmp_path: Path) -> None:
+    numbers = json.loads(printed.ADVANCED)["resource_config"]
+    options = {"embedder": "none", "extraction": "none"}
+    async with agent_in(tmp_path, ScriptedChat(), options=options, resource_config=numbers) as agent:
+        for number in range(60):
+            words = " ".join(f"word{number}x{each}" for each in range(20))
+            await agent.save_memory("user" if number % 2 == 0 else "assistant", f"Fact {number}: {words}")
+        assert agent.memory is not None
+        assert await agent.memory.work() == 0
+        context = (await agent.chat("Say what I told you first of all things")).context
+        assert context is not None
+        assert context.tokens > agent.memory.settings.context_budget
+        assert context.coverage.elided == ()
+        for number in range(60, 120):
+            words = " ".join(f"word{number}x{each}" for each in range(20))
+            await agent.save_memory("user" if number % 2 == 0 else "assistant", f"Fact {number}: {words}")
+        assert await agent.memory.work() > 0
+        context = (await agent.chat("And now?")).context
+        assert context is not None
+        assert context.coverage.elided == ()
+        assert context.coverage.summarised
+
+
+async def test_a_budget_that_somebody_set_stays() -> None:
+    wanted = read(config())
+    for small in (Settings(context_budget=500), Settings(agents={"research": {"context_budget": 500}})):
+        again = settings_for(wanted, base=settings_for(wanted, base=small))
+        assert again == settings_for(wanted, base=small)
+        assert again.agents["research"].context_budget in {500, None}
+    large = settings_for(wanted, base=Settings(context_budget=50_000))
+    assert large.agents["research"].context_budget in {50_000, None}
+    assert settings_for(read(config(context_budget=700)), base=Settings()).agents["research"].context_budget == 700
 
 
 async def test_clearing_deletes_the_conversation_and_says_how_much(tmp_path: Path) -> None:

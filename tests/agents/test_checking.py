@@ -76,6 +76,9 @@ ARCHIVE = {"archive_conversations": True}
         (agent(BOTH, {"vector_provider": "pgvector"}), "postgresql://u@h/d", {}),
         (agent(BOTH, {"vector_provider": "qdrant"}), "x.db", {f"{KB}.vector_provider": "'qdrant' is not used"}),
         (agent(["memory"], provider=None, model=None), "x.db", {"provider": "no model answers"}),
+        (agent(["memory"], context_budget=10_000), "x.db", {"context_budget": "set it to more than 10,000"}),
+        (agent(["memory"], context_budget=10_001), "x.db", {}),
+        (agent(["memory"], context_budget=300, compression={"threshold_tokens": 200}), "x.db", {}),
     ],
 )
 def test_what_may_not_be_meant_so_is_told_with_what_to_do(
@@ -85,6 +88,13 @@ def test_what_may_not_be_meant_so_is_told_with_what_to_do(
     notices = list(notices_of(wanted, settings_for(wanted, base=Settings(db=db))))
     assert [notice.key for notice in notices] == list(told)
     assert [notice.text for notice in notices if told[notice.key] not in notice.text] == []
+
+
+def test_a_budget_of_the_settings_that_is_not_above_the_threshold_is_told_like_one_of_the_file() -> None:
+    wanted = read(agent(["memory"]))
+    for small in (Settings(context_budget=4000), Settings(agents={"a": {"context_budget": 4000}})):
+        (notice,) = notices_of(wanted, settings_for(wanted, base=small))
+        assert (notice.key, "4,000" in notice.text) == ("context_budget", True)
 
 
 @pytest.mark.anyio

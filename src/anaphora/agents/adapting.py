@@ -36,7 +36,7 @@ def settings_for(
     shared: dict[str, Any] = {}
     whose: dict[str, str] = {}
     for config in configs:
-        agents[config.agent_id] = _agent(config, agents.get(config.agent_id, AgentSettings()), models=models)
+        agents[config.agent_id] = _agent(config, settings, models=models)
         for key, value in _shared(config, models=models).items():
             if key in shared and shared[key] != value:
                 raise ConfigError(
@@ -49,12 +49,13 @@ def settings_for(
         if config.agent_id not in {own.agent_id for own in configs}:
             # the keys of another provider need not be there
             known = models and (not configs or config.provider in providers)
-            agents[config.agent_id] = _agent(config, agents.get(config.agent_id, AgentSettings()), models=known)
+            agents[config.agent_id] = _agent(config, settings, models=known)
     return settings.model_copy(update={"agents": agents, **_sections(settings, shared)})
 
 
-def _agent(config: AgentConfig, have: AgentSettings, *, models: bool) -> AgentSettings:
+def _agent(config: AgentConfig, settings: Settings, *, models: bool) -> AgentSettings:
     """What one agent does differently."""
+    have = settings.agents.get(config.agent_id, AgentSettings())
     recalls = config.knows and config.knowledge.enable_cross_session_context
     own: dict[str, Any] = {
         "strategy": "token_budget",
@@ -63,13 +64,38 @@ def _agent(config: AgentConfig, have: AgentSettings, *, models: bool) -> AgentSe
         "recall_conversations": recalls,
         "recall_agents": _readable(config),
         "instructions": config.instructions,
-        "context_budget": config.context_budget,
+        "context_budget": config.context_budget or _roomy(config, settings, have),
         "max_tokens": config.max_tokens,
         "temperature": config.temperature,
     }
     if models and config.provider is not None and config.model is not None:
         own["model"] = names.chat_model(config.provider, config.model)
     return have.model_copy(update={key: value for key, value in own.items() if value is not None})
+
+
+def _roomy(config: AgentConfig, settings: Settings, have: AgentSettings) -> int | None:
+    """A budget in which nothing is left out before it is summarised; None: somebody set one, or none is needed.
+
+    Beside the history it has room for a summary, an answer, the instructions and what is remembered otherwise.
+    """
+    if (
+        not config.compression.enabled
+        or have.context_budget is not None
+        or "context_budget" in settings.model_fields_set
+    ):
+        return None
+    instructions = config.instructions or have.instructions or settings.instructions or ""
+    beside = (
+        (have.token_budget or settings.token_budget).summary_max_tokens,
+        config.max_tokens or have.max_tokens or settings.max_tokens,
+        settings.facts.tokens,
+        settings.notepad.tokens,
+        settings.recall.tokens,
+        # more than it has, in nearly any language
+        len(instructions) // 2,
+    )
+    wanted = config.compression.threshold_tokens + sum(beside)
+    return wanted if wanted > settings.context_budget else None
 
 
 def _readable(config: AgentConfig) -> Literal["own", "all"] | tuple[str, ...]:

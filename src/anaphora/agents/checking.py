@@ -37,7 +37,7 @@ def notices_of(config: AgentConfig, settings: Settings | None = None) -> Iterato
         settings: where it is to work; None: that is not known.
 
     """
-    yield from _of_memory(config)
+    yield from _of_memory(config, settings)
     yield from _of_knowledge(config)
     if config.knows and config.knowledge.vector_provider is not None and settings is not None:
         wanted = config.knowledge.vector_provider
@@ -51,7 +51,7 @@ def notices_of(config: AgentConfig, settings: Settings | None = None) -> Iterato
         yield Notice(key=PROVIDER, text="no model answers: set provider and model, or the setting `model`")
 
 
-def _of_memory(config: AgentConfig) -> Iterator[Notice]:
+def _of_memory(config: AgentConfig, settings: Settings | None) -> Iterator[Notice]:
     compression = config.compression
     if not config.remembers:
         yield Notice(key="resources", text='nothing that is said is stored: add "memory" if it should be')
@@ -67,6 +67,16 @@ def _of_memory(config: AgentConfig) -> Iterator[Notice]:
     if compression.archive_conversations and not config.knows:
         text = 'nothing is archived: add "knowledge_base" to resources'
         yield Notice(key=f"{key}.archive_conversations", text=text)
+    budget = config.context_budget
+    if settings is not None:
+        own = settings.agents.get(config.agent_id)
+        budget = (own.context_budget if own else None) or settings.context_budget
+    if compression.enabled and budget is not None and budget <= compression.threshold_tokens:
+        text = (
+            f"{budget:,} tokens are full before anything is summarised, and older messages are left out: leave it out, "
+            f"or set it to more than {compression.threshold_tokens:,} (threshold_tokens)"
+        )
+        yield Notice(key="context_budget", text=text)
 
 
 def _of_knowledge(config: AgentConfig) -> Iterator[Notice]:
