@@ -12,7 +12,7 @@ from tests.memory.harness import opened
 from tests.server.harness import TENANT, served
 
 from anaphora.domain.access import RawKey
-from anaphora.domain.principals import OF_PERSONS, Permission
+from anaphora.domain.principals import OF_PERSONS, Permission, Principal
 from anaphora.errors import InvalidInput, NotFound, UnknownName
 from anaphora.server.key_gate import BURST, TRUST, KeyGate
 from anaphora.server.problems import Refused
@@ -155,6 +155,52 @@ async def test_a_gate_believes_a_key_for_seconds_and_rejects_a_revoked_one_withi
         assert TRUST <= 5
         assert await gate.principal(new.key) is None
         assert await gate.again(TENANT, new.made.id.hex) is None
+
+
+@pytest.mark.parametrize("ending", ["revoke", "rotate", "erase"])
+async def test_a_key_that_ends_in_this_process_lets_nobody_in_from_then_on(tmp_path: Path, ending: str) -> None:
+    now = 100.0
+    async with opened(tmp_path) as memory:
+        gate = KeyGate(memory, now=lambda: now)
+        new, other = await memory.keys.create(user="ann"), await memory.keys.create(user="bob")
+        assert await gate.principal(new.key) == await gate.again(TENANT, new.made.id.hex) == new.made.principal()
+        assert await gate.principal(other.key) is not None
+        if ending == "revoke":
+            await memory.keys.revoke(new.made.id)
+        elif ending == "rotate":
+            await memory.keys.rotate(new.made.id, overlap_hours=0)
+        else:
+            await memory.erase(user="ann")
+        assert await gate.principal(new.key) is None
+        assert await gate.again(TENANT, new.made.id.hex) is None
+        assert await gate.principal(other.key) is not None
+
+
+async def test_a_key_that_ends_while_it_is_looked_up_is_not_believed(tmp_path: Path) -> None:
+    now = 100.0
+    async with opened(tmp_path) as memory:
+        gate = KeyGate(memory, now=lambda: now)
+        new = await memory.keys.create(user="ann")
+
+        async def slow() -> Principal | None:
+            found = await memory.keys.verify(new.key)
+            await memory.keys.revoke(new.made.id)
+            return found
+
+        assert await gate._known(new.key, slow) == new.made.principal()
+        assert await gate.principal(new.key) is None
+
+
+async def test_everything_that_is_erased_takes_the_key_with_it_that_asked_for_it(tmp_path: Path) -> None:
+    async with served(tmp_path) as service:
+        service.app.state.gate = KeyGate(service.memory)
+        new = await service.memory.keys.create(user="ann", tenant=TENANT)
+        asking = {"Authorization": f"Bearer {new.key}"}
+        said = {"role": "user", "content": "Hello."}
+        path = "/v1/sessions/s1/messages"
+        assert (await service.nobody.post(path, json=said, headers=asking)).status_code == 201
+        assert (await service.nobody.post("/v1/erase", json={"everything": True}, headers=asking)).status_code == 200
+        assert (await service.nobody.post(path, json=said, headers=asking)).status_code == 401
 
 
 async def test_keys_that_are_made_up_are_looked_up_seldom_and_keep_no_good_one_out(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ class KeysView:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._keys = services.keys
+        #: another number after every call through this memory that may have ended a key
+        self.generation = 0
 
     async def create(
         self,
@@ -58,7 +60,10 @@ class KeysView:
             NotFound: there is no such key.
 
         """
-        return await self._keys.revoke(tenant_of(self._services, tenant), _id(key_id))
+        try:
+            return await self._keys.revoke(tenant_of(self._services, tenant), _id(key_id))
+        finally:
+            self.generation += 1
 
     async def rotate(self, key_id: UUID | str, *, overlap_hours: float = 24.0, tenant: str | None = None) -> NewKey:
         """Make a key like this one, which lets in for `overlap_hours` more.
@@ -68,7 +73,10 @@ class KeysView:
             InvalidInput: it lets nobody in any more.
 
         """
-        return await self._keys.rotate(tenant_of(self._services, tenant), _id(key_id), overlap_hours=overlap_hours)
+        try:
+            return await self._keys.rotate(tenant_of(self._services, tenant), _id(key_id), overlap_hours=overlap_hours)
+        finally:
+            self.generation += 1
 
     async def any(self) -> bool:
         """Whether any tenant has a key: without one a service lets nobody in."""

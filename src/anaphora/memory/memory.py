@@ -352,7 +352,10 @@ class Memory(Listening, Resting):
         whose = tenant_of(self._services, tenant)
         if dry_run:
             return await self._services.erase.plan(whose, target)
-        return await self._services.erase.erase(whose, target, asked_by=asked_by)
+        try:
+            return await self._services.erase.erase(whose, target, asked_by=asked_by)
+        finally:
+            self.keys.generation += 1
 
     async def erasures(self, *, limit: int = 50, tenant: str | None = None) -> Sequence[Erasure]:
         """The account of erasures, newest first: who asked, when, and how much went; of what, only a keyed hash."""

@@ -17,7 +17,7 @@ from anaphora.memory import Memory
 from anaphora.server.problems import Refused
 
 _T = TypeVar("_T")
-#: seconds after which a key is looked up again: a revoked one lets in for no longer
+#: seconds after which a key is looked up again: one that another process revoked lets in for no longer
 TRUST: Final = 3.0
 #: keys that are remembered, of those that let in and of those that do not
 _MOST: Final = 4096
@@ -57,8 +57,9 @@ class KeyGate:
 
     memory: Memory
     now: Callable[[], float] = time.monotonic
-    #: by the hash of what was sent: until when it is believed, and who it is. Those made up push no good one out
-    _good: OrderedDict[bytes, tuple[float, Principal]] = field(default_factory=OrderedDict)
+    #: by the hash of what was sent: until when it is believed, by which generation of keys, and who it is.
+    #: Those made up push no good one out
+    _good: OrderedDict[bytes, tuple[float, int, Principal]] = field(default_factory=OrderedDict)
     _bad: OrderedDict[bytes, float] = field(default_factory=OrderedDict)
     _strangers: _Strangers = field(default_factory=_Strangers)
 
@@ -83,24 +84,21 @@ class KeyGate:
 
     async def _known(self, sent: str, look: Callable[[], Awaitable[Principal | None]]) -> Principal | None:
         digest = hashlib.sha256(sent.encode()).digest()
-        now = self.now()
-        until, found = self._good.get(digest, (0.0, None))
-        if found is not None and now < until:
+        now, generation = self.now(), self.memory.keys.generation
+        until, of, found = self._good.get(digest, (0.0, generation, None))
+        if found is not None and now < until and of == generation:
             return found
         if now < self._bad.get(digest, 0.0):
             return None
         if found is None:
             self._strangers.come(now)
         found = await look()
-        self._remember(digest, found, now + TRUST)
-        return found
-
-    def _remember(self, digest: bytes, found: Principal | None, until: float) -> None:
         if found is None:
             self._good.pop(digest, None)
-            _put(self._bad, digest, until)
+            _put(self._bad, digest, now + TRUST)
         else:
-            _put(self._good, digest, (until, found))
+            _put(self._good, digest, (now + TRUST, generation, found))
+        return found
 
 
 def _put(known: OrderedDict[bytes, _T], digest: bytes, value: _T) -> None:
