@@ -19,6 +19,8 @@ router = pages()
 #: facts on a page
 _MANY: Final = 100
 _MOST_DOUBTS: Final = 20
+#: how addresses of single facts begin
+_OF_FACTS: Final = "/facts/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +193,8 @@ async def delete_fact(change: Writing, fact_id: UUID) -> Response:
         "pinned": "yes" if fact.pinned else "",
         "shared": "yes" if fact.visibility is Visibility.SHARED else "",
     }
-    return change.back("/", "Deleted: nothing is left of it.", undo={"add": again, "label": "Undo: add it again"})
+    undo = {"add": again, "label": "Undo: add it again"}
+    return change.back("/", "Deleted: nothing is left of it.", undo=undo, gone=_OF_FACTS)
 
 
 @router.post("/facts/{fact_id}/undo")
@@ -199,7 +202,7 @@ async def undo_fact(change: Writing, fact_id: UUID) -> Response:
     """Take its last change back."""
     fact = await change.memory.facts.undo(fact_id, **change.whose)
     if fact is None:
-        return change.back("/", "Undone: it is not kept.")
+        return change.back("/", "Undone: it is not kept.", gone=_OF_FACTS)
     return change.back("/", "Undone: it is as it was before.")
 
 

@@ -140,10 +140,26 @@ class Change(Visit):
         value = self.form.get(name)
         return value if isinstance(value, UploadFile) and value.filename else None
 
-    def back(self, default: str, told: str | None = None, *, undo: Mapping[str, Any] | None = None) -> Response:
-        """To where the form stood (`next`), or to `default`, where it is told what was done."""
+    def back(
+        self,
+        default: str,
+        told: str | None = None,
+        *,
+        undo: Mapping[str, Any] | None = None,
+        gone: str | None = None,
+    ) -> Response:
+        """To where the form stood (`next`), or to `default`, where it is told what was done.
+
+        Args:
+            default: a page of ours.
+            told: what was done.
+            undo: how to take it back.
+            gone: how addresses of pages begin that are no longer there: no form leads back to them.
+
+        """
         wanted = self.form.get("next")
-        to = wanted if isinstance(wanted, str) and is_local(wanted) else default
+        there = isinstance(wanted, str) and is_local(wanted) and not (gone and wanted.startswith(gone))
+        to = wanted if isinstance(wanted, str) and there else default
         response = RedirectResponse(to, status_code=int(HTTPStatus.SEE_OTHER))
         if told is not None:
             sealed = self.seal.close(f"flash {self.nonce}", {"told": told, "undo": undo}, seconds=_FLASHED)
