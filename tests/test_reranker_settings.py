@@ -71,6 +71,7 @@ def test_a_url_of_its_own_inherits_no_key() -> None:
         ({"rerank_model": "small"}, "rerank_model: it has no provider"),
         ({"rerank_provider": "local", "rerank_model": "small"}, "rerank_model: 'local' asks no model"),
         ({"rerank_provider": "openai"}, "name the model of 'openai'"),
+        ({"rerank_provider": "onnx"}, "rerank_model: not set: name the folder"),
         ({"rerank_provider": "openai:small"}, "rerank_provider = 'openai' and rerank_model = 'small'"),
         ({"rerank_provider": " "}, "rerank_provider: ' ' is no provider"),
         ({"rerank_candidates": 1}, "rerank_candidates"),
@@ -91,6 +92,7 @@ def test_what_does_not_go_together_is_one_line(given: dict[str, Any], line: str)
     [
         ({"rerank_provider": "opnai", "rerank_model": "small"}, "opnai:small names no known provider"),
         ({"rerank_provider": "openai", "rerank_model": "small"}, "OPENAI_API_KEY"),
+        ({"rerank_provider": "onnx", "rerank_model": "nothing here"}, "rerank_model: cannot read .*model.onnx"),
         ({"rerank_provider": "local", "models": "nothing here"}, "run `anaphora models pull`"),
     ],
 )

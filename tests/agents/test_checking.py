@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.models.cross_encoder import write
 
 from anaphora.agents import notices_of, read, settings_for
 from anaphora.agents.checking import keys_missing
@@ -112,4 +114,15 @@ async def test_what_the_environment_lacks_is_told_by_the_name_of_the_variable(mo
     assert ["set AZURE_OPENAI_ENDPOINT" in notice.text for notice in missing] == [True] * 3
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "hunter2")
+    assert await keys_missing(config, settings) == []
+
+
+@pytest.mark.anyio
+async def test_a_cross_encoder_that_cannot_be_used_is_told_and_one_that_can_is_not(tmp_path: Path) -> None:
+    config = read(agent(BOTH, {"rerank_provider": "onnx", "rerank_model": str(tmp_path / "my encoder")}))
+    settings = settings_for(config, base=Settings(db="x.db"))
+    (missing,) = await keys_missing(config, settings)
+    assert missing.key == f"{KB}.rerank_model"
+    assert "model.onnx" in missing.text
+    write(tmp_path / "my encoder")
     assert await keys_missing(config, settings) == []

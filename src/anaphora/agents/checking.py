@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from anaphora.agents.config import AgentConfig
-from anaphora.bootstrap.providers import ChatModels, embedder_from
+from anaphora.bootstrap.providers import ChatModels, cross_encoder_from, embedder_from
 from anaphora.bootstrap.stores import is_postgres
 from anaphora.errors import ConfigError, MissingExtra
+from anaphora.models.settings import ONNX_RERANKER
 from anaphora.rules.phrases import SEARCH_TRIGGERS
 from anaphora.settings import Settings
 
@@ -126,6 +127,8 @@ async def keys_missing(config: AgentConfig, settings: Settings) -> list[Notice]:
             wanted = settings.reranker()
             if wanted is not None:
                 _try(f"{_KB}.rerank_provider", missing, lambda: models.get(wanted))
+            elif settings.rerank_provider == ONNX_RERANKER:
+                _try(f"{_KB}.rerank_model", missing, lambda: cross_encoder_from(settings))
     finally:
         await models.aclose()
     return missing

@@ -117,7 +117,8 @@ class KnowledgeBaseConfig(Part):
     #: other agents whose conversations with the same user it may read, too; "*" stands for all
     cross_session_agents: Annotated[tuple[AgentIdOrAll, ...], Field(strict=False)] = ()
     rerank_provider: Name | None = None
-    rerank_model: Name | None = None
+    #: the model, or the path of a cross-encoder
+    rerank_model: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
     #: documents that every user of the agent may read, besides their own: lists of names
     namespaces: Annotated[tuple[SharedNamespace, ...], Field(strict=False)] = ()
 

@@ -62,8 +62,10 @@ CHAT: Final = _LIKE_OPENAI | {
 EMBEDDING: Final = _LIKE_OPENAI | {"bedrock", "cohere", "google", "google-cloud", "openai", "voyageai"}
 #: stand for what needs no provider
 _LOCAL: Final = frozenset({"local", "none"})
+#: reranks with a file
+_ONNX: Final = "onnx"
 #: every name that a configuration may use for a provider
-ALL: Final = tuple(sorted({*CHAT, *EMBEDDING, *_LOCAL, *_OTHER_NAMES}))
+ALL: Final = tuple(sorted({*CHAT, *EMBEDDING, *_LOCAL, _ONNX, *_OTHER_NAMES}))
 
 
 def chat_model(provider: str, model: str) -> str:
@@ -98,7 +100,8 @@ def rerank_provider(provider: str) -> str:
         UnknownName: no such provider; names the nearest.
 
     """
-    return provider if provider in _LOCAL else _known(provider, CHAT | _LOCAL)
+    local = _LOCAL | {_ONNX}
+    return provider if provider in local else _known(provider, CHAT | local)
 
 
 def _known(provider: str, known: frozenset[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 import anyio.to_thread
@@ -16,7 +17,7 @@ from anaphora.models.embedders.profiles import BGE_SMALL, GENERIC
 from anaphora.models.extractive import ExtractiveSummariser
 from anaphora.models.files import BGE_SMALL_FILES, HOW_TO_PULL, find
 from anaphora.models.sentence_topics import SentenceTopics
-from anaphora.models.settings import LOCAL_RERANKER, ModelSettings
+from anaphora.models.settings import LOCAL_RERANKER, ONNX_RERANKER, ModelSettings
 from anaphora.models.spoken import SpokenExtractor
 from anaphora.models.tokenizer import TiktokenCounter
 from anaphora.ports.extraction import Extractor
@@ -156,7 +157,27 @@ def reranker_from(
     model = None if wanted is None else models.get(wanted)
     if model is not None:
         return ModelReranker(model=model, counter=counter, secret=secret, input_tokens=settings.worker.input_tokens)
+    if settings.rerank_provider == ONNX_RERANKER:
+        return cross_encoder_from(settings)
     return _max_sim(settings, embedder) if settings.rerank_provider == LOCAL_RERANKER else None
+
+
+def cross_encoder_from(settings: Settings) -> Reranker:
+    """The user's own cross-encoder.
+
+    Raises:
+        MissingExtra: the packages that run it are not installed.
+        ConfigError: its files are not there, are broken, or are something else.
+
+    """
+    try:
+        from anaphora.models.cross_encoder import CrossEncoder  # noqa: PLC0415 - optional packages
+    except ImportError:
+        raise MissingExtra(f"rerank_provider = {ONNX_RERANKER!r}", "local") from None
+    try:
+        return CrossEncoder(Path(settings.rerank_model or "").expanduser())
+    except (ConfigError, RuntimeError) as error:
+        raise ConfigError(f"rerank_model: {error}") from error
 
 
 def _max_sim(settings: Settings, embedder: Embedder | None) -> Reranker:

@@ -18,7 +18,7 @@ from anaphora.cli.output import emit, say, table
 from anaphora.cli.running import settings_from
 from anaphora.errors import ConfigError, MissingExtra
 from anaphora.models import files
-from anaphora.models.settings import LOCAL_RERANKER
+from anaphora.models.settings import LOCAL_RERANKER, ONNX_RERANKER
 from anaphora.settings import Settings
 
 
@@ -94,6 +94,8 @@ def embedder_state(settings: Settings) -> dict[str, Any]:
 
 
 def _encoder_that_reranks(settings: Settings) -> str | None:
+    if settings.rerank_provider == ONNX_RERANKER:
+        return f"{ONNX_RERANKER} ({settings.rerank_model})"
     local = settings.rerank_provider == LOCAL_RERANKER
     return f"{LOCAL_RERANKER} ({files.BGE_SMALL_FILES.id})" if local else None
 

@@ -12,6 +12,8 @@ from anaphora.errors import InvalidInput
 NO_RERANKER = frozenset({"", "none"})
 #: reranks without a language model
 LOCAL_RERANKER = "local"
+#: reranks with a cross-encoder of the user's own, in a file
+ONNX_RERANKER = "onnx"
 
 
 class ModelSettings(BaseModel):
@@ -50,7 +52,7 @@ def _provider(model: str) -> str:
 
 
 def reranking_model(provider: str, model: str | None) -> str | None:
-    """The name of the model that reranks, as `provider:model`; None: none does.
+    """The name of the language model that reranks, as `provider:model`; None: none does.
 
     Raises:
         InvalidInput: the two do not go together; its text is one line that names both and says what to write.
@@ -60,6 +62,10 @@ def reranking_model(provider: str, model: str | None) -> str | None:
         if model and provider != "none":
             wrong = f"{LOCAL_RERANKER!r} asks no model" if provider else "it has no provider"
             raise InvalidInput(f"rerank_model: {wrong}: name its provider as rerank_provider, or leave the model out")
+        return None
+    if provider == ONNX_RERANKER:
+        if not model:
+            raise InvalidInput("rerank_model: not set: name the folder or the .onnx file of your cross-encoder")
         return None
     if ":" in provider or not provider.strip():
         kind, _, named = provider.partition(":")

@@ -93,8 +93,8 @@ class Settings(BaseSettings):
     embedder_dimensions: int | None = Field(default=None, ge=1, le=MAX_DIMENSIONS)
     embedder_timeout: float = Field(default=30.0, gt=0)
     embedder_profile: EmbedderProfileSettings = EmbedderProfileSettings()
-    #: who puts what was found first into a better order: nobody, `local` (MaxSim), or a provider of language models,
-    #: to which alone model, URL and key belong; URL and key are inherited from what summarises
+    #: who puts what was found first into a better order: nobody, `local` (MaxSim), `onnx` (a cross-encoder, whose path
+    #: is the model), or a provider of language models, to which alone URL and key belong: inherited from what summarises
     rerank_provider: str = ""
     rerank_model: str | None = None
     rerank_base_url: str | None = None
