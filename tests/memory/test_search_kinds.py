@@ -80,3 +80,59 @@ async def test_a_kind_that_there_is_not_is_refused(kinds: list[str], error: type
     async with opened(tmp_path) as memory:
         with pytest.raises(error):
             await memory.search("figs", user="ann", kinds=kinds)
+
+
+async def test_of_one_message_the_fact_that_answers_stands_before_those_that_do_not(tmp_path: Path) -> None:
+    """What was said in the same breath has less to do with the question."""
+    async with opened(tmp_path, extraction="turn", **APART) as memory:
+        session = memory.session(user="ann", session="s")
+        await session.add("user", "I'm allergic to penicillin and I love green tea.")
+        await session.add("assistant", "Noted.")
+        await memory.work()
+        for question, first in (("green tea", "Loves green tea"), ("allergic penicillin", "Allergic to penicillin")):
+            best, other = (await memory.search(question, user="ann", kinds=["facts"])).facts
+            assert best.fact.content == first
+            assert best.relevance > 1.5 * other.relevance > 0
+
+
+async def test_a_hit_says_what_it_was_found_by(tmp_path: Path) -> None:
+    async with opened(tmp_path, chat=ScriptedChat(), extraction="turn", **APART) as memory:
+        await filled(memory)
+        found = await memory.search("bananas", user="ann", kinds=EVERYTHING)
+        best = found.facts[0]
+        assert best.words == ("bananas",)
+        assert set(best.scores) == {"words", "message"}
+        assert best.relevance == max(best.scores.values())
+        assert best.hit is not None
+        assert (best.hit.key.session, best.hit.message.seq) == ("s", 2)
+        assert best.hit.scores == found[0].scores
+        (source,) = best.fact.sources
+        assert (source.key.session, source.seq, source.quote) == ("s", 2, "I like bananas number 1")
+        chunk = found.chunks[0]
+        assert chunk.hit.message.seq in chunk.chunk.range
+        assert (chunk.hit.key, chunk.hit.relevance) == (chunk.key, chunk.relevance)
+
+
+async def test_what_was_found_by_its_words_alone_has_its_sources_too(tmp_path: Path) -> None:
+    async with opened(tmp_path, chat=ScriptedChat(), extraction="turn", **APART) as memory:
+        session = memory.session(user="ann", session="s")
+        await session.add("user", "I like figs.")
+        await session.add("assistant", "Noted.")
+        await memory.work()
+        (fact,) = await memory.facts.list(user="ann")
+        await memory.facts.edit(fact.id, user="ann", content="The user collects stamps")
+        (hit,) = (await memory.search("stamps", user="ann", kinds=["facts"])).facts
+        assert (hit.hit, dict(hit.scores), hit.words) == (None, {"words": 1.0}, ("stamps",))
+        assert [source.seq for source in hit.fact.sources] == [0]
+
+
+async def test_of_what_others_share_only_the_fact_and_its_author_are_told(tmp_path: Path) -> None:
+    async with opened(tmp_path, chat=ScriptedChat(), extraction="turn", **APART) as memory:
+        await memory.subjects.create("rex", user="bob", name="Rex", members=["ann"])
+        await talk(memory.session(user="bob", session="walk", subject="rex"), 1)
+        fact = await memory.facts.add("Eats apples", user="bob", subject="rex")
+        await memory.facts.share(fact.id, user="bob")
+        await memory.work()
+        (hit,) = (await memory.search("apples", user="ann", kinds=["facts"])).facts
+        assert (hit.fact.owner, hit.fact.sources, hit.hit, set(hit.scores)) == ("bob", (), None, {"words"})
+        assert hit.words == ("apples",)

@@ -8,8 +8,10 @@ from typing import Any, Final
 
 from anaphora.cli.ids import short_ids
 from anaphora.cli.output import cell, say, table
+from anaphora.cli.shapes import found_by
 from anaphora.domain.facts import Fact, FactState, FactVersion, Subject, Visibility, fact_dict
 from anaphora.domain.keeping import AsideFor, FactCounts
+from anaphora.domain.search import FactHit
 
 _WHY: Final = {
     AsideFor.IMPORTANCE: "of low importance",
@@ -26,6 +28,17 @@ def fact_json(fact: Fact) -> dict[str, Any]:
         {**plain, "learned_at": source.learned_at} for plain, source in zip(told["sources"], fact.sources, strict=True)
     ]
     return {**told, **{name: getattr(fact, name) for name in _TIMES}, "sources": sources}
+
+
+def fact_hit_json(hit: FactHit) -> dict[str, Any]:
+    """A fact that was found, and why it was."""
+    return {
+        **fact_json(hit.fact),
+        "relevance": round(hit.relevance, 4),
+        "scores": {name: round(value, 4) for name, value in hit.scores.items()},
+        "words": list(hit.words),
+        "found_by": found_by(hit.hit),
+    }
 
 
 def version_json(version: FactVersion) -> dict[str, Any]:

@@ -8,14 +8,15 @@ from typing import Annotated
 import typer
 
 from anaphora.bootstrap import Services
-from anaphora.cli.facts_view import fact_json
+from anaphora.cli.facts_view import fact_hit_json
 from anaphora.cli.options import Agent, AnyAgent, AnySession, AsJson, Db, Limit, SessionName, Tenant, Then, User, moment
 from anaphora.cli.output import cell, emit, note, plural, say, table
 from anaphora.cli.running import Access, check_session, key_of, run, settings_from
 from anaphora.cli.shapes import chunk_json, context_json, hit_json, message_json
 from anaphora.domain.context import Context
+from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import Message
-from anaphora.domain.search import Hit, Kind, SearchResult
+from anaphora.domain.search import FactHit, Hit, Kind, SearchResult
 from anaphora.errors import InvalidInput, UnknownName
 from anaphora.memory import Memory
 from anaphora.rules.rerank import RERANK
@@ -131,17 +132,20 @@ def search(
     kinds = kind or [Kind.MESSAGES.value]
 
     async def work(services: Services) -> SearchResult:
+        if session is not None:
+            await check_session(
+                services, SessionKey(tenant=settings.tenant, user=user, agent=agent or settings.agent, session=session)
+            )
         memory = Memory(services)
         return await memory.search(query, user=user, agent=agent, session=session, limit=limit, kinds=kinds)
 
     found = run(work, settings, Access.READ)
     if as_json:
         dropped = {"dropped": [hit_json(hit) for hit in found.dropped]} if explain else {}
-        emit(
-            {"hits": [hit_json(hit) for hit in found.hits], "degraded": list(found.degraded), **dropped, **_also(found)}
-        )
+        hits = [hit_json(hit) for hit in found.hits]
+        emit({"hits": hits, "degraded": list(found.degraded), **dropped, **_also(found, kinds)})
         return
-    if explain:
+    if Kind.MESSAGES in kinds and explain:
         _why(found)
     elif Kind.MESSAGES in kinds:
         table(
@@ -149,30 +153,72 @@ def search(
             ((*_place(hit), round(hit.score, 1), hit.message.content) for hit in found),
             empty="Nothing was found.",
         )
-    _show_others(found, kinds)
+    _show_others(found, kinds, explain=explain)
     for missing in found.degraded:
         note(_MISSING.get(missing, f"Degraded: {missing}."))
 
 
-def _also(found: SearchResult) -> dict[str, object]:
-    facts = [{**fact_json(hit.fact), "relevance": round(hit.relevance, 4)} for hit in found.facts]
-    chunks = [chunk_json(hit) for hit in found.chunks]
-    return {**({"facts": facts} if facts else {}), **({"chunks": chunks} if chunks else {})}
-
-
-def _show_others(found: SearchResult, kinds: Sequence[str]) -> None:
+def _also(found: SearchResult, kinds: Sequence[str]) -> dict[str, object]:
+    """What was asked for beside messages, though it were nothing."""
+    also: dict[str, object] = {}
     if Kind.FACTS in kinds:
+        also["facts"] = [fact_hit_json(hit) for hit in found.facts]
+    if Kind.CHUNKS in kinds:
+        also["chunks"] = [chunk_json(hit) for hit in found.chunks]
+    return also
+
+
+def _show_others(found: SearchResult, kinds: Sequence[str], *, explain: bool) -> None:
+    """Facts and chunks; explained, with what they were found by, and where facts were learned."""
+    if Kind.FACTS in kinds:
+        why = (*_FACT_SCORES, "has", "found by", "learned from") if explain else ()
         table(
-            ("category", "relevance", "fact"),
-            ((hit.fact.category, round(hit.relevance, 2), hit.fact.content) for hit in found.facts),
+            ("category", "relevance", *why, "fact"),
+            (
+                (
+                    hit.fact.category,
+                    round(hit.relevance, 2),
+                    *(_why_fact(hit) if explain else ()),
+                    hit.fact.content,
+                )
+                for hit in found.facts
+            ),
             empty="No fact was found.",
         )
     if Kind.CHUNKS in kinds:
         table(
-            ("session", "messages", "relevance", "chunk"),
-            ((hit.key.session, str(hit.chunk.range), round(hit.relevance, 2), hit.chunk.text) for hit in found.chunks),
+            ("session", "messages", "relevance", *(("found by", "score") if explain else ()), "chunk"),
+            (
+                (
+                    hit.key.session,
+                    str(hit.chunk.range),
+                    round(hit.relevance, 2),
+                    *((_spot(hit.hit), round(hit.hit.score, 2)) if explain else ()),
+                    hit.chunk.text,
+                )
+                for hit in found.chunks
+            ),
             empty="No chunk was found.",
         )
+
+
+#: what the relevance of a fact is the highest of
+_FACT_SCORES = ("words", "message")
+
+
+def _why_fact(hit: FactHit) -> tuple[object, ...]:
+    learned = ", ".join(f"{source.key.session} {source.seq}" for source in hit.fact.sources)
+    return (
+        *(round(hit.scores.get(name, 0.0), 2) for name in _FACT_SCORES),
+        " ".join(hit.words),
+        "" if hit.hit is None else _spot(hit.hit),
+        learned,
+    )
+
+
+def _spot(hit: Hit) -> str:
+    """The message that was found, by session and number."""
+    return f"{hit.key.session} {hit.message.seq}"
 
 
 _MISSING = {
@@ -244,8 +290,7 @@ def _explain(made: Context) -> None:
 
 def _account(made: Context) -> None:
     whole, counts = made.tokens_full_history, made.coverage.counts()
-    saved = f", {100 * (1 - made.tokens / whole):.0f} % less than the {whole:,} of everything" if whole else ""
-    note(f"{made.tokens:,} of {plural(made.budget, 'token')}{saved}.")
+    note(f"{made.tokens:,} of {plural(made.budget, 'token')}{_beside(made.tokens, whole)}.")
     note(
         f"{plural(made.coverage.head, 'message')}: {counts['summarised']:,} summarised, {counts['verbatim']:,} word by "
         f"word, {counts['elided']:,} elided (search finds them)"
@@ -253,6 +298,15 @@ def _account(made: Context) -> None:
     )
     if made.degraded:
         note(f"Degraded: {', '.join(made.degraded)}.")
+
+
+def _beside(tokens: int, whole: int) -> str:
+    """What a prompt costs beside the whole history; a short one costs less than what is remembered beside it."""
+    if not whole:
+        return ""
+    if tokens > whole:
+        return f", more than the {whole:,} of everything said here: with what is known from elsewhere"
+    return f", {100 * (1 - tokens / whole):.0f} % less than the {whole:,} of everything"
 
 
 def _speaker(role: str, name: str | None) -> str:

@@ -55,7 +55,15 @@ def chunk_json(hit: ChunkHit) -> dict[str, Any]:
         "text": hit.chunk.text,
         "method": hit.chunk.method,
         "relevance": round(hit.relevance, 4),
+        "found_by": found_by(hit.hit),
     }
+
+
+def found_by(hit: Hit | None) -> dict[str, Any] | None:
+    """The message by which something else was found, and why it was."""
+    if hit is None:
+        return None
+    return {"agent": hit.key.agent, "session": hit.key.session, "seq": hit.message.seq, **hit.to_dict()}
 
 
 def session_json(row: SessionRow) -> dict[str, Any]:

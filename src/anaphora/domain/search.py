@@ -53,9 +53,17 @@ class Hit:
 class FactHit:
     """A fact that was found."""
 
+    #: one's own with what it was learned from; of what others share, only what it says and whose it is
     fact: Fact
-    #: 0 to 1: the share of the question's words that it has, or the relevance of a message that it was learned from
+    #: 0 to 1: the highest of its scores
     relevance: float
+    #: "words": the share of the question's words that it has; "message": the relevance of the message that it was
+    #: learned from, less where what it quotes has fewer of the words than the message
+    scores: Mapping[str, float] = field(default_factory=dict)
+    #: words of the question that it has
+    words: tuple[str, ...] = ()
+    #: the message that it was found by; None: none was, or it is somebody else's
+    hit: Hit | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +74,8 @@ class ChunkHit:
     chunk: Chunk
     #: of the best message that it speaks of
     relevance: float
+    #: that message
+    hit: Hit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

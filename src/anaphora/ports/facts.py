@@ -61,7 +61,7 @@ class Facts(Protocol):
     def with_sources(
         self, reader: Reader, places: Iterable[tuple[UUID, int]]
     ) -> Sequence[tuple[Fact, tuple[UUID, int]]]:
-        """Own active facts that were learned from these messages (session and number), each with one of them."""
+        """Own active facts, with sources, that were learned from these messages (session, number), each with one."""
         ...
 
     def known(self, tenant: str, owner: str, subject: str, terms: Sequence[str], *, limit: int) -> Sequence[Fact]:

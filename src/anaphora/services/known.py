@@ -9,9 +9,10 @@ from uuid import UUID
 
 from anaphora.domain.facts import Fact
 from anaphora.domain.keys import SessionKey
-from anaphora.domain.search import Hit
+from anaphora.domain.search import FactHit, Hit
 from anaphora.ports.facts import Reader
 from anaphora.ports.store import Unit
+from anaphora.rules.facts.asked_for import inherited, shared
 from anaphora.rules.facts.shown import Known
 from anaphora.rules.language.words import terms
 from anaphora.services.retrieve import Asked
@@ -25,8 +26,8 @@ _HITS: Final = 20
 
 def related(
     unit: Unit, reader: Reader, asked: Asked, hits: Sequence[Hit], *, by_words: bool = True
-) -> Sequence[tuple[Fact, float]]:
-    """Facts that have to do with a question, each once, with how much, 0 to 1.
+) -> Sequence[FactHit]:
+    """Facts that have to do with a question, each once, with how much and why.
 
     Args:
         unit: the snapshot.
@@ -36,14 +37,25 @@ def related(
         by_words: also those that share words with the question; else only those learned from the messages.
 
     """
-    found: dict[UUID, tuple[Fact, float]] = {}
+    found: dict[UUID, FactHit] = {}
     words = terms(asked.text) if by_words else ()
     for fact, having in unit.facts.with_terms(reader, words, limit=_ALIKE):
-        found[fact.id] = (fact, having / len(words))
-    places = {(hit.session_id, hit.message.seq): hit.relevance for hit in hits}
+        share = having / len(words)
+        has = shared(asked.words.terms, fact.content)
+        found[fact.id] = FactHit(fact=fact, relevance=share, scores={"words": share}, words=has)
+    places = {(hit.session_id, hit.message.seq): hit for hit in hits}
     for fact, place in unit.facts.with_sources(reader, places):
-        _, before = found.get(fact.id, (fact, 0.0))
-        found[fact.id] = (fact, max(before, places[place]))
+        hit = places[place]
+        quotes = [source.quote for source in fact.sources if (source.session_id, source.seq) == place]
+        weighed = hit.relevance * inherited(hit, [fact.content, *quotes])
+        before = found.get(fact.id, FactHit(fact=fact, relevance=0.0))
+        found[fact.id] = FactHit(
+            fact=fact,
+            relevance=max(before.relevance, weighed),
+            scores={**before.scores, "message": weighed},
+            words=before.words or shared(asked.words.terms, fact.content),
+            hit=hit,
+        )
     return list(found.values())
 
 
@@ -61,7 +73,7 @@ class Knowledge:
     ) -> tuple[Known, ...]:
         """Facts about the user, and about whom the session is about: a fixed number of queries, each of few rows.
 
-        A fact is as relevant as what it shares of the question's words, or as the message that it was learned from.
+        A fact is as relevant as what it shares of the question's words, or as what it quotes of a message.
         """
         if not self.tokens:
             return ()
@@ -70,8 +82,8 @@ class Knowledge:
         facts: dict[UUID, Fact] = {fact.id: fact for fact in unit.facts.standing(reader, limit=_STANDING)}
         relevance: dict[UUID, float] = {}
         if asked is not None and facts:
-            for fact, relevant in related(unit, reader, asked, hits[:_HITS]):
-                facts[fact.id], relevance[fact.id] = fact, relevant
+            for hit in related(unit, reader, asked, hits[:_HITS]):
+                facts[hit.fact.id], relevance[hit.fact.id] = hit.fact, hit.relevance
         named = unit.subjects.get(key.tenant, subject) if subject is not None and facts else None
         return tuple(
             Known(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
 
@@ -78,7 +78,7 @@ class Search:
         found = self.retrieve.look(unit, asked, whose, looked_at, beside=beside)
         return _Found(
             result=found,
-            facts=_facts(unit, asked, whose, found.hits) if Kind.FACTS in wanted else (),
+            facts=_facts(unit, asked, whose, found.hits, limit) if Kind.FACTS in wanted else (),
             chunks=_chunks(unit, whose, found.hits) if Kind.CHUNKS in wanted else (),
         )
 
@@ -92,7 +92,7 @@ class Search:
         return SearchResult(
             hits=hits[:shown],
             dropped=hits[shown : 2 * shown],
-            facts=tuple(found.facts[:limit]),
+            facts=tuple(found.facts),
             chunks=tuple(_best_first(found.chunks, hits)[:limit]),
             degraded=degraded,
         )
@@ -109,12 +109,17 @@ class _Found:
     chunks: Sequence[Chunk] = ()
 
 
-def _facts(unit: Unit, asked: Asked, whose: Whose, hits: Sequence[Hit]) -> Sequence[FactHit]:
+def _facts(unit: Unit, asked: Asked, whose: Whose, hits: Sequence[Hit], limit: int) -> Sequence[FactHit]:
     """The most relevant first; within one session those that were learned from what was found there."""
     reader = Reader(tenant=whose.tenant, user=whose.user, agent=whose.agent)
     found = related(unit, reader, asked, hits, by_words=whose.session_id is None)
-    ranked = sorted(found, key=lambda entry: (-entry[1], -entry[0].standing, entry[0].id))
-    return [FactHit(fact=fact, relevance=relevance) for fact, relevance in ranked]
+    ranked = sorted(found, key=lambda hit: (-hit.relevance, -hit.fact.standing, hit.fact.id))
+    return [hit if hit.fact.sources else _with_sources(unit, reader, hit) for hit in ranked[:limit]]
+
+
+def _with_sources(unit: Unit, reader: Reader, hit: FactHit) -> FactHit:
+    """What was found by its words alone was read without what it was learned from."""
+    return replace(hit, fact=unit.facts.get(reader, hit.fact.id) or hit.fact) if hit.fact.owner == reader.user else hit
 
 
 def _chunks(unit: Unit, whose: Whose, hits: Sequence[Hit]) -> Sequence[Chunk]:
@@ -135,7 +140,7 @@ def _best_first(chunks: Sequence[Chunk], hits: Sequence[Hit]) -> Sequence[ChunkH
             for at, hit in enumerate(hits)
             if hit.session_id == chunk.session_id and hit.message.seq in chunk.range
         )
-        found.append((at, ChunkHit(key=best.key, chunk=chunk, relevance=best.relevance)))
+        found.append((at, ChunkHit(key=best.key, chunk=chunk, relevance=best.relevance, hit=best)))
     return [hit for _, hit in sorted(found, key=lambda entry: entry[0])]
 
 

@@ -151,7 +151,8 @@ class SqlFacts(SqlKeepFacts):
         if not found:
             return ()
         query = sa.select(*FACT_COLUMNS).where(facts.c.id.in_(list(found)), facts.c.state == FactState.ACTIVE.value)
-        return [(fact_from(row), found[row.id]) for row in self._run(own(query, reader))]
+        own_facts = with_sources(self._connection, reader, self._run(own(query, reader)).all())
+        return [(fact, found[fact.id]) for fact in own_facts]
 
     def known(self, tenant: str, owner: str, subject: str, terms: Sequence[str], *, limit: int) -> Sequence[Fact]:
         """What the owner's memory holds of a subject, active or in review: by terms in common, then by standing."""
