@@ -10,6 +10,7 @@ from uuid import UUID
 from tests.conformance.broken import Broken, caught_by
 
 from anaphora.domain.documents import Document, DocumentChunk, Namespace
+from anaphora.domain.keys import SeqRange
 from anaphora.ports.documents import ChunkMatches, DocumentLease, KeptDocument, NearChunk, Shelf
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Unit
@@ -83,6 +84,14 @@ class HidesDeletedDocuments(Broken):
 class ForgetsAllDocumentsOfASession(Broken):
     def documents_forget(self, unit: Unit, row: SessionRow, _seq: int | None) -> int:
         return unit.documents.forget(row, None)
+
+
+@caught_by("test_archived_documents_go_with_every_earlier_message_of_their_session")
+class KeepsLaterDocumentsOfTheArchive(Broken):
+    def documents_forget(self, unit: Unit, row: SessionRow, seq: int | None) -> int:
+        span = None if seq is None else SeqRange(seq, seq + 1)
+        gone = unit.documents.of_session(row.key.tenant, row.id, span)
+        return sum(unit.documents.delete(row.key.tenant, item.namespace, item.id) for item in gone)
 
 
 @caught_by("test_chunks_are_found_by_their_words_the_rarest_first")

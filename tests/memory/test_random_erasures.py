@@ -13,7 +13,7 @@ import pytest
 from tests.memory.erasing import broken, exported, found, opened
 
 from anaphora import Memory
-from anaphora.testing.scripted import ScriptedChat, faithful
+from anaphora.testing.scripted import ScriptedChat, faithful, retelling
 
 pytestmark = pytest.mark.anyio
 
@@ -32,8 +32,15 @@ OPTIONS: Mapping[str, Any] = {
     "batch_extraction": {"threshold": 2, "batch": 4},
     "rolling_pairs": {"window_pairs": 1, "min_messages_for_summary": 2, "summarise_after": 1},
 }
+#: the same with documents of what was said, by a model that tells again what it was shown of earlier ones
+ARCHIVED: Mapping[str, Any] = {
+    **OPTIONS,
+    "strategy": "token_budget",
+    "token_budget": {"threshold_tokens": 192, "recent_messages_to_keep": 2, "archive_conversations": True},
+}
 USERS, SESSIONS, TURNS = ("ann", "ben", "cleo"), ("s1", "s2"), 4
-EVERYDAY, DEEP, CHECKED = 20, 1_000, 100
+#: the deep runs are a thousand together
+EVERYDAY, OF_ARCHIVES, DEEP, CHECKED = 20, 8, 500, 100
 
 
 @dataclass
@@ -42,6 +49,7 @@ class Life:
 
     folder: Path
     chance: random.Random
+    options: Mapping[str, Any]
     #: words by user, session and number
     said: dict[tuple[str, str], dict[int, str]] = field(default_factory=dict)
     erased: list[str] = field(default_factory=list)
@@ -60,7 +68,9 @@ class Life:
                     portal.call(self.erase)
 
     async def say(self, memory: Memory) -> None:
-        user, session = self.chance.choice(USERS), self.chance.choice(SESSIONS)
+        archives = self.options is ARCHIVED  # then sessions must become long: there are fewer
+        user = self.chance.choice(USERS[:1] if archives else USERS)
+        session = self.chance.choice(SESSIONS[:1] if archives else SESSIONS)
         chat = memory.session(user=user, session=session)
         words = self.said.setdefault((user, session), {})
         for _ in range(TURNS):
@@ -69,6 +79,8 @@ class Life:
             receipt = await chat.add("user", f"I like {word}.")
             words[receipt.seq] = word
             await chat.add("assistant", "Noted.")
+        if archives:  # what is left is compressed to its end
+            await chat.end()
 
     async def erase(self) -> None:
         if not self.said:
@@ -76,7 +88,7 @@ class Life:
         self.count += 1
         key = self.chance.choice(sorted(self.said))
         user, session = key
-        async with opened(self.folder, **OPTIONS) as memory:
+        async with opened(self.folder, **self.options) as memory:
             match self.chance.choice(("user", "session", "message", "message", "message")):
                 case "user":
                     await memory.erase(user=user)
@@ -91,19 +103,34 @@ class Life:
                     self.erased.append(self.said[key].pop(seq))
                     if not self.said[key]:
                         del self.said[key]
+            told = " ".join(await archived(memory))
+            assert not any(word in told for word in self.erased[-9:]), "a document says what was erased"
+
+
+async def archived(memory: Memory) -> list[str]:
+    """What all archived documents say."""
+    listed = [(user, document.id) for user in USERS for document in await memory.knowledge.list(user=user)]
+    return [(await memory.knowledge.get(uid, user=user)).content or "" for user, uid in listed]
 
 
 @pytest.mark.parametrize(
-    ("seed", "erasures"),
-    [(7, EVERYDAY), pytest.param(8, DEEP, marks=[pytest.mark.deep, pytest.mark.timeout(0)])],
+    ("seed", "erasures", "archives"),
+    [
+        (7, EVERYDAY, False),
+        (1, OF_ARCHIVES, True),
+        pytest.param(8, DEEP, False, marks=[pytest.mark.deep, pytest.mark.timeout(0)]),
+        pytest.param(8, DEEP, True, marks=[pytest.mark.deep, pytest.mark.timeout(0)]),
+    ],
 )
 async def test_erasures_at_random_moments_leave_nothing_and_nothing_comes_back(
-    tmp_path: Path, seed: int, erasures: int
+    tmp_path: Path, seed: int, erasures: int, archives: bool
 ) -> None:
-    life = Life(folder=tmp_path, chance=random.Random(seed))
+    options = ARCHIVED if archives else OPTIONS
+    life = Life(folder=tmp_path, chance=random.Random(seed), options=options)
     taken: list[str] = []
-    known = 0
-    async with opened(tmp_path, chat=ScriptedChat(faithful), failpoint=life, **OPTIONS) as memory:
+    known = retold = 0
+    model = ScriptedChat(retelling if archives else faithful)
+    async with opened(tmp_path, chat=model, failpoint=life, **options) as memory:
         while life.count < erasures:
             await life.say(memory)
             life.stage, life.waits = life.chance.choice(STAGES), life.chance.randrange(3)
@@ -114,12 +141,14 @@ async def test_erasures_at_random_moments_leave_nothing_and_nothing_comes_back(
             for word in life.erased[-3:]:  # this process was at work when another one erased it
                 hits = [hit for user in USERS for hit in (await memory.search(word, user=user)).hits]
                 assert not any(word in hit.message.content for hit in hits), f"{word} is found"
-            known += len(await memory.facts.list(user=USERS[0]))
+            known += sum([len(await memory.facts.list(user=user)) for user in USERS])
+            retold += sum("as before" in told for told in await archived(memory))
             if life.count == erasures // 2:
                 taken = await exported(memory)
             if life.count % CHECKED == 0:
                 assert await found(tmp_path, life.erased[-500:] or ["zznothing"]) == []
         assert known, "hollow run: nothing was ever learned"
+        assert retold or not archives, "hollow run: no document told again what an earlier one told"
         await memory.work()
         await memory.restore(taken)
         await memory.work()

@@ -34,6 +34,8 @@ MAX_WHOLE: Final = 2**53 - 1
 DOCUMENT: Final = "document"
 #: what an archived stretch of a session is (seed 001)
 CONVERSATION: Final = "conversation"
+#: where such a document comes from: it was made with the summary of what was said before
+ARCHIVE: Final = "archive"
 
 _NAME: Final = re.compile(r"[^\W\d][\w-]{0,63}")
 

@@ -123,7 +123,11 @@ class Documents(Protocol):
         ...
 
     def forget(self, row: SessionRow, seq: int | None) -> int:
-        """Leave nothing of what was made of this message (None: of any of the session); how many documents went."""
+        """Leave nothing of what may speak of this message (None: of any of the session); how many documents went.
+
+        That is what was made of it, and whatever was archived (`ARCHIVE`) behind it: a model that makes a summary is
+        shown what was said before.
+        """
         ...
 
     def by_words(self, shelf: Shelf, *, terms: Sequence[str], pieces: Sequence[str], limit: int) -> ChunkMatches:

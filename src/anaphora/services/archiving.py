@@ -1,7 +1,8 @@
 """Keep what was compressed as a document of the user's knowledge base, in the commit of the summary (hole 1.2).
 
 A document is known by its session and its range: a retry keeps the same one, and what is made again takes its place.
-An edit or a deletion takes those away that speak of the message; the rebuild of the summary brings them back (1.17).
+An edit or a deletion takes those away that may speak of the message, later ones too, since the model was shown what was
+said before; the rebuild of the summary brings them back (1.17). So nothing is kept that was made with a stale summary.
 """
 
 from __future__ import annotations
@@ -9,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final
 from uuid import UUID
 
-from anaphora.domain.documents import Document, DocumentChunk, hash_of
+from anaphora.domain.documents import ARCHIVE, Document, DocumentChunk, hash_of
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message, least_trusted
 from anaphora.domain.structures import Structure
@@ -22,9 +22,6 @@ from anaphora.ports.store import Unit
 from anaphora.rules.archived import archived
 from anaphora.rules.documents import Chunking, cut
 from anaphora.rules.tokens import Count
-
-#: where such documents come from
-SOURCE: Final = "archive"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +45,7 @@ class Archive:
     def keep(self, unit: Unit, row: SessionRow) -> None:
         """Keep it instead of those that speak of any of its messages."""
         for old in unit.documents.of_session(row.key.tenant, row.id, self.document.range):
-            if old.source == SOURCE and old.range != self.document.range:
+            if old.source == ARCHIVE and old.range != self.document.range:
                 unit.documents.delete(row.key.tenant, old.namespace, old.id)
         unit.documents.put(row.key.tenant, self.document, self.chunks)
 
@@ -91,7 +88,7 @@ class Archiving:
             tokens=self.count(made.content),
             chunks=0,
             trust=least_trusted(message.trust for message in found.messages),
-            source=SOURCE,
+            source=ARCHIVE,
             session_id=row.id,
             range=found.span,
             created_at=now,

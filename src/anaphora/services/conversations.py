@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
-from anaphora.domain.documents import CONVERSATION, conversations_of
+from anaphora.domain.documents import ARCHIVE, CONVERSATION, conversations_of
 from anaphora.domain.filters import And, Equals, Field, Filter, Not, Or
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.search import DocumentHit, Hit
@@ -15,7 +15,6 @@ from anaphora.ports.store import Unit
 from anaphora.rules.conversations import Wanted, asked_for
 from anaphora.rules.phrases import Phrases
 from anaphora.rules.query_words import query_words
-from anaphora.services.archiving import SOURCE
 from anaphora.services.documents import Documents
 from anaphora.services.retrieve import Asked
 
@@ -85,7 +84,7 @@ class Conversations:
         )
         found = self.documents.look(unit, _without(asked, wanted.phrase), shelf, _BESIDE * wanted.limit)
         # whoever puts documents there by hand does not say what was said in a session
-        return tuple(hit for hit in found.hits if hit.document.source == SOURCE)
+        return tuple(hit for hit in found.hits if hit.document.source == ARCHIVE)
 
 
 def _without(asked: Asked, phrase: str | None) -> Asked:

@@ -312,7 +312,7 @@ class Summarise:
         live = job.kind is JobKind.SUMMARISE
         if not unit.summaries.move_head(row, assignment.reader, old=assignment.head, new=head, now=now, counts=live):
             raise LeaseLost(f"the head of session {row.id} was moved by somebody else")
-        if made.archive is not None:
+        if made.archive is not None and summary.status is not SummaryStatus.STALE:
             made.archive.keep(unit, row)
         if made.read is not None and self.extract is not None and self.extract.head(unit, row) == assignment.read_to:
             self.extract.keep(unit, row, assignment.read_to, made.read, assignment.plan.read.stop, now=now)

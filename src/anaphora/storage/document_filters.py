@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from anaphora.domain.documents import Namespace, namespace_text
+from anaphora.domain.documents import ARCHIVE, Namespace, namespace_text
 from anaphora.domain.filters import And, Contains, Equals, Exists, Field, Filter, Not, Or, Scalar
 from anaphora.ports.documents import Shelf
 from anaphora.storage.document_tables import documents
@@ -34,6 +34,11 @@ def in_namespace(tenant: str, namespace: Namespace) -> tuple[_Condition, ...]:
         documents.c.namespace_hash == namespace_hash(namespace),
         documents.c.namespace == namespace_text(namespace),
     )
+
+
+def tells_of(seq: int) -> _Condition:
+    """What holds of documents of its session that may speak of the message: the model was shown what came before."""
+    return sa.and_(documents.c.stop > seq, sa.or_(documents.c.start <= seq, documents.c.source == ARCHIVE))
 
 
 def on_shelf(shelf: Shelf, dialect: str) -> Iterator[_Condition]:

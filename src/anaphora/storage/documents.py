@@ -17,7 +17,7 @@ from anaphora.errors import InvalidInput
 from anaphora.ports.documents import ChunkMatches, DocumentLease, KeptDocument, NearChunk, Shelf
 from anaphora.ports.rows import SessionRow
 from anaphora.rules.documents import searchable
-from anaphora.storage.document_filters import in_namespace, namespace_hash, on_shelf
+from anaphora.storage.document_filters import in_namespace, namespace_hash, on_shelf, tells_of
 from anaphora.storage.document_jobs import DocumentQueue
 from anaphora.storage.document_rows import (
     CHUNK_COLUMNS,
@@ -201,12 +201,16 @@ class SqlDocuments:
         return [document_from(row) for row in self._run(query, {"b_tenant": tenant, "b_uid": session_id})]
 
     def forget(self, row: SessionRow, seq: int | None) -> int:
-        """Leave nothing of what was made of this message (None: of any of the session); how many documents went."""
-        return self.forget_session(row.key.tenant, row.id, None if seq is None else SeqRange(seq, seq + 1))
+        """Leave nothing of what may speak of this message (None: of any of the session); how many documents went."""
+        return self._forget(row.key.tenant, row.id, () if seq is None else (tells_of(seq),))
 
-    def forget_session(self, tenant: str, session_id: UUID, span: SeqRange | None = None) -> int:
-        """Leave nothing of what was made of messages of the session (of the span); how many documents went."""
-        gone = [document.id for document in self.of_session(tenant, session_id, span)]
+    def forget_session(self, tenant: str, session_id: UUID) -> int:
+        """Leave nothing of what was made of messages of the session; how many documents went."""
+        return self._forget(tenant, session_id, ())
+
+    def _forget(self, tenant: str, session_id: UUID, which: Iterable[sa.ColumnElement[bool]]) -> int:
+        query = sa.select(documents.c.id).where(*_OF_SESSION, *which)
+        gone = self._run(query, {"b_tenant": tenant, "b_uid": session_id}).scalars().all()
         self._drop(tenant, gone)
         return len(gone)
 

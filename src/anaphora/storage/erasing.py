@@ -148,9 +148,7 @@ class SqlPurgeMessages:
             "model": None,
             "prompt_version": None,
         }
-        held = sa.and_(chunks.c.start <= seq, chunks.c.stop > seq)
-        told = sa.and_(chunks.c.start > seq, chunks.c.prompt_version.contains(_WITH_MORE))
-        these = (*_in_session(chunks, row), sa.or_(held, told))
+        these = (*_in_session(chunks, row), told_in(seq))
         return self._run(sa.update(chunks).where(*these).values(**silent, stale=True)).rowcount
 
     def _silence_topics(self, row: SessionRow, seq: int) -> int:
@@ -174,6 +172,13 @@ class SqlPurgeMessages:
         for seq in seqs:
             of_seq = (*_in_session(receipts, row), receipts.c.start <= seq, receipts.c.stop > seq)
             self._run(sa.update(receipts).where(*of_seq, receipts.c.body_hash != "").values(body_hash=""))
+
+
+def told_in(seq: int) -> sa.ColumnElement[bool]:
+    """What holds of chunks of its session that may speak of the message."""
+    held = sa.and_(chunks.c.start <= seq, chunks.c.stop > seq)
+    told = sa.and_(chunks.c.start > seq, chunks.c.prompt_version.contains(_WITH_MORE))
+    return sa.or_(held, told)
 
 
 def _in_session(table: sa.Table, row: SessionRow) -> tuple[sa.ColumnElement[bool], ...]:

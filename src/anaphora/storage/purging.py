@@ -20,10 +20,11 @@ from anaphora.ports.erasures import Place, Purged, Rooted
 from anaphora.ports.rows import SessionRow
 from anaphora.storage.access_tables import api_keys
 from anaphora.storage.change_tables import changes
+from anaphora.storage.document_filters import tells_of
 from anaphora.storage.document_purging import documents_of
 from anaphora.storage.document_tables import documents
 from anaphora.storage.effects import Effects
-from anaphora.storage.erasing import SqlPurgeMessages
+from anaphora.storage.erasing import SqlPurgeMessages, told_in
 from anaphora.storage.fact_rows import FACT_COLUMNS, fact_from
 from anaphora.storage.fact_tables import (
     chunks,
@@ -306,12 +307,11 @@ class SqlPurging(SqlPurgeMessages):
         )
         yield "vectors", sa.select(message_vectors.c.seq).where(*here(message_vectors), message_vectors.c.seq == seq)
         yield "summaries", sa.select(summaries.c.id).where(*here(summaries), summaries.c.stop > seq)
-        for name, table in (("chunks", chunks), ("topics", topics)):
-            yield name, sa.select(table.c.id).where(*here(table), table.c.start <= seq, table.c.stop > seq)
+        yield "chunks", sa.select(chunks.c.id).where(*here(chunks), told_in(seq))
+        yield "topics", sa.select(topics.c.id).where(*here(topics), topics.c.start <= seq, topics.c.stop > seq)
         said = sa.select(fact_sources.c.fact_id).where(*here(fact_sources), fact_sources.c.seq == seq)
         yield "facts", sa.select(facts.c.id).where(facts.c.tenant_id == tenant, facts.c.id.in_(said))
-        told = (documents.c.start <= seq, documents.c.stop > seq)
-        yield "documents", sa.select(documents.c.id).where(*here(documents), *told)
+        yield "documents", sa.select(documents.c.id).where(*here(documents), tells_of(seq))
         read = (notepad_pages.c.start <= seq, notepad_pages.c.stop > seq)
         yield "pages", sa.select(notepad_pages.c.version).where(*here(notepad_pages), *read)
 

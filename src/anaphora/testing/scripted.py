@@ -16,7 +16,7 @@ from anaphora.prompts.reflection import TITLE as REFLECTION
 from anaphora.prompts.summary_and_facts import TITLE as EXTRACTION
 from anaphora.testing.extractions import extraction_answer, faithful_extraction
 from anaphora.testing.reflections import reflection_answer
-from anaphora.testing.summaries import faithful_lists, faithful_summary
+from anaphora.testing.summaries import faithful_lists, faithful_summary, retold_summary
 from anaphora.testing.topics import description, segments
 
 #: gives the answer to a prompt, or raises a ModelError
@@ -47,6 +47,14 @@ def faithful(messages: Sequence[PromptMessage], schema: Mapping[str, Any] | None
     if "facts" not in schema.get("properties", {}):
         return summary
     return json.dumps({**json.loads(summary), **faithful_extraction(text, under="NEW")}, ensure_ascii=False)
+
+
+def retelling(messages: Sequence[PromptMessage], schema: Mapping[str, Any] | None) -> str:
+    """As `faithful`, but what is summarised anew also says what the old summary said, as models like to do."""
+    answer = faithful(messages, schema)
+    if schema is None or "points" not in schema.get("properties", {}):
+        return answer
+    return retold_summary(messages[-1].content, answer)
 
 
 class ScriptedChat:

@@ -66,6 +66,22 @@ def faithful_lists(prompt: str) -> dict[str, Any]:
     return lists
 
 
+def retold_summary(prompt: str, answer: str) -> str:
+    """The answer with what models often add: its last statement tells again what the old summary told.
+
+    Words with letters and digits are told again, the first two of them and the last two: some are never dropped.
+    """
+    earlier, _ = _entries(prompt)
+    words = (word for entry in earlier for word in _CANARY.sub("", str(entry["text"])).split())
+    both = (word.strip("().,;:") for word in words if any(map(str.isdigit, word)) and any(map(str.isalpha, word)))
+    told = list(dict.fromkeys(both))
+    retold = [*told[:2], *told[2:][-2:]]
+    summary = json.loads(answer)
+    if retold and summary["points"]:
+        summary["points"][-1]["text"] += f" ({' '.join(retold)} as before)"
+    return json.dumps(summary, ensure_ascii=False)
+
+
 def _after(mark: str, text: str) -> list[str]:
     return [text.removeprefix(mark).strip()] if text.startswith(mark) else []
 

@@ -10,9 +10,8 @@ from dataclasses import replace
 from uuid import UUID
 
 from anaphora.domain.document_records import DocumentRecord
-from anaphora.domain.documents import Document, DocumentChunk, Namespace, hash_of, owner_of
-from anaphora.domain.keys import SessionKey
-from anaphora.ports.exchange import Stamp
+from anaphora.domain.documents import ARCHIVE, Document, DocumentChunk, Namespace, hash_of, owner_of
+from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Unit
 from anaphora.rules.documents import Chunking, cut
@@ -62,10 +61,13 @@ def _document(unit: Unit, run: Run, fates: Mapping[SessionKey, Outcome], record:
         row = unit.sessions.find(key) if fate is None or fate.complaint is None else None
         if row is None or row.head < record.range.stop:
             return None
-        if fate is not None and any(len(span.clip(record.range)) for span in fate.changed):
+        reach = _reach(record, record.range)
+        if fate is not None and any(len(span.clip(reach)) for span in fate.changed):
             return None
-        if any(stamp.changed_at and stamp.changed_at > record.updated_at for stamp in _stamps(unit, row, record)):
-            return None  # it may say what was corrected or deleted since
+        if any(stamp.changed_at and stamp.changed_at > record.updated_at for stamp in unit.exchange.stamps(row, reach)):
+            return None  # it may say what was corrected, deleted or erased since
+        if record.source == ARCHIVE and _is_told(unit, row, record.range, record.id):
+            return None
         session_id = row.id
     return Document(
         id=record.id,
@@ -88,8 +90,15 @@ def _document(unit: Unit, run: Run, fates: Mapping[SessionKey, Outcome], record:
     )
 
 
-def _stamps(unit: Unit, row: SessionRow, record: DocumentRecord) -> Sequence[Stamp]:
-    return unit.exchange.stamps(row, record.range) if record.range is not None else ()
+def _reach(record: DocumentRecord, told: SeqRange) -> SeqRange:
+    """The messages of which it may speak: the model that archives is shown what was said before."""
+    return SeqRange(0, told.stop) if record.source == ARCHIVE else told
+
+
+def _is_told(unit: Unit, row: SessionRow, told: SeqRange, document_id: UUID) -> bool:
+    """Whether another archived document tells of any of these messages: they were cut in another way since."""
+    there = unit.documents.of_session(row.key.tenant, row.id, told)
+    return any(document.source == ARCHIVE and document.id != document_id for document in there)
 
 
 def _called(run: Run, namespace: Namespace) -> Namespace:

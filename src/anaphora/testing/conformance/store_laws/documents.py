@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.domain.documents import Document, Outcome
+from anaphora.domain.documents import ARCHIVE, Document, Outcome
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Trust
 from anaphora.errors import InvalidInput
@@ -192,6 +192,23 @@ class DocumentLaws(StoreLaws):
             await kept(store, gone)
             assert await with_words(store, pieces=["東京"]) == [(2, 0), (1, 1)]
             assert await near(store, 1, 0) == [(2, 0)]
+
+    async def test_archived_documents_go_with_every_earlier_message_of_their_session(self, tmp_path: Path) -> None:
+        """I12: a model that archives is shown what was said before; what ends before the message stays."""
+        async with self.opened(tmp_path) as store:
+            await store.append(append(*"abcdefgh"))
+            mine = (await session(store)).id
+            spans = ((1, (0, 3), ARCHIVE), (2, (3, 5), ARCHIVE), (3, (5, 8), ARCHIVE), (4, (5, 8), "api"))
+            await kept(
+                store,
+                *(
+                    document(number, f"Apples {number}.", session_id=mine, range=SeqRange(*span), source=source)
+                    for number, span, source in spans
+                ),
+            )
+            assert await store.write(TENANT, lambda unit: unit.documents.forget(row_of(unit), 3)) == 2
+            assert await listed(store) == [4, 1]
+            assert sorted(await with_words(store, "apples")) == [(1, 0), (4, 0)]
 
     async def test_documents_go_with_the_messages_that_they_were_made_of(self, tmp_path: Path) -> None:
         """I12: with one of them, or with all when the session is reset; what others are made of stays."""
