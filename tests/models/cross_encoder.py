@@ -54,6 +54,14 @@ def value(field: int, name: str, kind: int, dims: Sequence[int | str]) -> bytes:
     return inner(field, inner(1, name), inner(2, inner(1, number(1, kind), inner(2, *shape))))
 
 
+def whole(*values: int) -> bytes:
+    return struct.pack(f"<{len(values)}q", *values)
+
+
+def real(*values: float) -> bytes:
+    return struct.pack(f"<{len(values)}f", *values)
+
+
 def model(
     *,
     inputs: Sequence[str] = INPUTS,
@@ -93,8 +101,7 @@ def model(
             3: node("Unsqueeze", ["row by row", "two"], "logits"),
         }[dims],
     ]
-    whole = lambda *values: struct.pack(f"<{len(values)}q", *values)  # noqa: E731 - a line of its own is no clearer
-    real = lambda *values: struct.pack(f"<{len(values)}f", *values)  # noqa: E731
+    shape: list[int | str] = ["batch", classes, 1]
     graph = inner(
         7,
         *nodes,
@@ -106,7 +113,7 @@ def model(
         constant("weights", FLOAT, [1, classes], real(*[0.0] * (classes - 1), 1.0)),
         constant("bias", FLOAT, [1, classes], real(*[0.0] * (classes - 1), BIAS)),
         *(value(11, name, of, ["batch", tokens]) for name in inputs),
-        value(12, "logits", FLOAT, ["batch", classes, 1][:dims]),
+        value(12, "logits", FLOAT, shape[:dims]),
     )
     return number(1, 8) + graph + inner(8, inner(1, ""), number(2, 13))
 

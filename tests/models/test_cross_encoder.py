@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.models.cross_encoder import BIAS, INPUTS, INT32, model, write
@@ -100,7 +101,12 @@ async def test_a_model_that_fails_while_it_runs_is_unavailable(tmp_path: Path) -
 
 async def test_hits_are_put_in_its_order_and_a_folder_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:
     folder = write(tmp_path / "my encoder")
-    base = {"db": str(tmp_path / "m.db"), "embedder": "none", "extraction": "none", "rerank_provider": "onnx"}
+    base: dict[str, Any] = {
+        "db": str(tmp_path / "m.db"),
+        "embedder": "none",
+        "extraction": "none",
+        "rerank_provider": "onnx",
+    }
     async with Memory.open(settings=Settings(**base, rerank_model=str(folder)), worker=False) as memory:
         chat = memory.session(user="ann", session="1")
         await chat.add("user", "the boat is old which is old")

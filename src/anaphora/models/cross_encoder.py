@@ -40,8 +40,7 @@ class CrossEncoder:
         model = path if path.suffix == ".onnx" and not path.is_dir() else path / MODEL
         self._name = f"onnx ({path.name or path})"
         self._session = open_session(model, threads, advice=ADVICE)
-        self._tokenizer = read_tokenizer(model.parent / TOKENIZER, max_tokens=None, advice=ADVICE)
-        self._tokens: int = self._tokenizer.truncation["max_length"]
+        self._tokenizer, self._tokens = read_tokenizer(model.parent / TOKENIZER, max_tokens=None, advice=ADVICE)
         if "input_ids" not in {node.name for node in self._session.get_inputs()}:
             raise ConfigError(f"{model} is no cross-encoder: it reads no input_ids: {ADVICE}")
         _check_output(model, self._session.get_outputs()[0].shape)

@@ -38,8 +38,8 @@ RUNTIME_ERRORS: Final = (
 )
 
 
-def read_tokenizer(path: Path, *, max_tokens: int | None, advice: str) -> Tokenizer:
-    """The tokenizer of a `tokenizer.json`; padding that it asks for is not obeyed.
+def read_tokenizer(path: Path, *, max_tokens: int | None, advice: str) -> tuple[Tokenizer, int]:
+    """The tokenizer of a `tokenizer.json`, and where it cuts; padding that it asks for is not obeyed.
 
     Args:
         path: the file.
@@ -64,11 +64,12 @@ def read_tokenizer(path: Path, *, max_tokens: int | None, advice: str) -> Tokeni
         tokenizer = Tokenizer.from_str(text)
     except Exception as error:  # the package raises nothing narrower
         raise ConfigError(f"{path} is not a tokenizer: {one_line(str(error))}: {advice}") from error
-    tokenizer.enable_truncation(max_tokens or _max_tokens(described))
+    most = max_tokens or _max_tokens(described)
+    tokenizer.enable_truncation(most)
     tokenizer.no_padding()
     # "[SEP]" in a text is what somebody wrote, not a mark of ours
     tokenizer.encode_special_tokens = True
-    return tokenizer
+    return tokenizer, most
 
 
 def _max_tokens(described: dict[str, Any]) -> int:

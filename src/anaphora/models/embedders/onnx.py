@@ -42,7 +42,7 @@ class OnnxEmbedder:
         if profile.pooling != "cls":
             raise ConfigError(f"embedder {profile.id}: pooling {profile.pooling!r} is not known: use 'cls'")
         self._profile = profile
-        self._tokenizer = read_tokenizer(tokenizer, max_tokens=profile.max_tokens, advice=HOW_TO_PULL)
+        self._tokenizer, _ = read_tokenizer(tokenizer, max_tokens=profile.max_tokens, advice=HOW_TO_PULL)
         self._session = open_session(model, threads, advice=HOW_TO_PULL)
         dimensions = self._session.get_outputs()[0].shape[-1]
         if dimensions != profile.dimensions:
