@@ -261,8 +261,8 @@ class Reading(RuleBasedStateMachine):
 
 
 def text(seq: int, version: int) -> str:
-    """What a user says: a fact that only this version of this message states."""
-    return f"I like thing w{seq}v{version}x."
+    """What a user says of the subject: a fact that only this version of this message states."""
+    return f"Joe likes thing w{seq}v{version}x."
 
 
 def script_of(mode: str) -> Any:

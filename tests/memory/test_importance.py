@@ -269,11 +269,11 @@ async def test_a_shared_fact_that_is_set_aside_is_served_to_no_member(tmp_path: 
     """I11."""
     async with remembering(tmp_path, facts={"capacity": 1}) as memory:
         await memory.subjects.create("joe", user="ann", members=["bob"])
-        await say(memory, "I like figs [2].", subject="joe")
+        await say(memory, "Joe likes figs [2].", subject="joe")
         first = (await memory.facts.list(user="ann"))[0]
         await memory.facts.share(first.id, user="ann")
         assert len(await memory.facts.list(user="bob")) == 1
-        await say(memory, "I like plums [6].", subject="joe", session="later")
+        await say(memory, "Joe likes plums [6].", subject="joe", session="later")
         aside = await one(memory)
         assert (aside.id, aside.visibility) == (first.id, Visibility.SHARED)
         assert await memory.facts.list(user="bob", states=list(FactState)) == []
@@ -344,7 +344,7 @@ async def test_the_capacity_is_one_of_each_owner_and_subject(tmp_path: Path) -> 
         for n in range(4):
             await say(memory, f"I like figs number {n} [5].", session=f"{n}")
             await say(memory, f"I like figs number {n} [5].", session=f"b{n}", user="bob")
-            await say(memory, f"I like figs number {n} [5].", session=f"r{n}", subject="rex")
+            await say(memory, f"Rex likes figs number {n} [5].", session=f"r{n}", subject="rex")
         assert len(await memory.facts.list(user="ann", subject="")) == 2
         assert len(await memory.facts.list(user="ann", subject="rex")) == 2
         assert len(await memory.facts.list(user="bob")) == 2

@@ -21,10 +21,10 @@ async def added(client: httpx2.AsyncClient, content: str, **more: Any) -> dict[s
     return fact
 
 
-async def learned(service: Service, **more: Any) -> dict[str, Any]:
+async def learned(service: Service, said: str = "I'm", **more: Any) -> dict[str, Any]:
     """A fact that was learned from a message of ann's."""
     chat = service.memory.session(user="ann", session="kitchen", **more)
-    await chat.add("user", "I'm allergic to peanuts, but my sister is not.")
+    await chat.add("user", f"{said} allergic to peanuts, but my sister is not.")
     await chat.add("assistant", "Noted.")
     await service.memory.work()
     (fact,) = (await service.ann.get("/v1/facts")).json()
@@ -89,16 +89,18 @@ async def test_what_is_shared_is_read_by_members_and_changed_by_its_owner_alone(
 async def test_members_read_what_is_shared_and_not_the_messages_that_it_was_learned_from(tmp_path: Path) -> None:
     async with served(tmp_path, extraction="turn") as service:
         await service.ann.post("/v1/subjects", json={"subject": "rex", "members": ["bob"]})
-        fact = await learned(service, subject="rex")
+        fact = await learned(service, "Rex is", subject="rex")
         (source,) = fact["sources"]
-        assert (source["key"]["session"], source["quote"]) == ("kitchen", "I'm allergic to peanuts")
+        assert (source["key"]["session"], source["quote"]) == ("kitchen", "Rex is allergic to peanuts")
         await service.ann.post(f"/v1/facts/{fact['id']}/confirm")
         shared = await service.ann.patch(f"/v1/facts/{fact['id']}/visibility", json={"visibility": "shared"})
         assert shared.status_code == 200, shared.text
         for path in (f"/v1/facts/{fact['id']}", "/v1/facts", "/v1/subjects/rex/facts"):
             seen = (await service.bob.get(path)).text
             assert fact["content"] in seen
-            assert not any(word in seen for word in ("kitchen", "I'm allergic", source["message_id"]))
+            assert not any(
+                word in seen for word in ("kitchen", "Rex is allergic to peanuts, but", source["message_id"])
+            )
 
 
 async def test_a_foreign_fact_answers_exactly_as_one_that_is_not_there(tmp_path: Path) -> None:

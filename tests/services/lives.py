@@ -73,10 +73,10 @@ async def exported(memory: Memory, **scope: Any) -> list[str]:
     return [line async for line in memory.export(**scope)]
 
 
-async def listen(memory: Memory, chat: Session, *fruit: str) -> None:
+async def listen(memory: Memory, chat: Session, *fruit: str, who: str = "I like") -> None:
     """Somebody says what they like, and it is read for facts."""
     for each in fruit:
-        await chat.add("user", f"I like {each}.")
+        await chat.add("user", f"{who} {each}.")
         await chat.add("assistant", "Noted.")
     await memory.work()
 

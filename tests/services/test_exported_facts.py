@@ -61,7 +61,7 @@ async def test_facts_of_every_kind_come_back_to_the_byte(tmp_path: Path) -> None
     clock = FakeClock()
     async with two(tmp_path, clock, chat=ScriptedChat(), **READING) as (here, there):
         await here.subjects.create("cat", user="u", name="The cat", members=["v", "é"])
-        await listen(here, conversation(here, subject="cat"), "figs", "plums")
+        await listen(here, conversation(here, subject="cat"), "figs", "plums", who="The cat likes")
         learned, other = await own_facts(here, "u")
         await here.facts.share(learned.id, user="u")
         await here.facts.confirm(other.id, user="u")
@@ -112,7 +112,9 @@ async def test_a_user_gets_the_own_facts_and_no_other_whoever_shares_them(tmp_pa
         await memory.subjects.create("cat", user="ann", members=["bob"])
         await memory.subjects.create("dog", user="ann")
         for user in ("ann", "bob", "zoe"):
-            await listen(memory, memory.session(user=user, session="s", subject="cat"), f"{user}'s figs")
+            await listen(
+                memory, memory.session(user=user, session="s", subject="cat"), f"{user}'s figs", who="The cat likes"
+            )
             await memory.facts.add(f"Sings for {user}", user=user, subject="cat")
         for user in ("ann", "bob"):
             for fact in await own_facts(memory, user):
@@ -132,8 +134,12 @@ async def test_a_part_of_the_sessions_tells_what_was_learned_in_it_alone(tmp_pat
     async with two(tmp_path, chat=ScriptedChat(), **READING) as (here, there):
         await here.subjects.create("cat", user="u")
         await here.subjects.create("dog", user="u")
-        await listen(here, here.session(user="u", agent="a", session="1", subject="cat"), "figs", "plums")
-        await listen(here, here.session(user="u", agent="a", session="2", subject="cat"), "figs", "pears")
+        await listen(
+            here, here.session(user="u", agent="a", session="1", subject="cat"), "figs", "plums", who="The cat likes"
+        )
+        await listen(
+            here, here.session(user="u", agent="a", session="2", subject="cat"), "figs", "pears", who="The cat likes"
+        )
         await listen(here, here.session(user="u", agent="b", session="1"), "nuts")
         by_hand = await here.facts.add("Sings", user="u", subject="cat")
 
@@ -142,7 +148,7 @@ async def test_a_part_of_the_sessions_tells_what_was_learned_in_it_alone(tmp_pat
             await there.restore(lines, tenant=str(sorted(scope.items())))
             assert await exported(there, tenant=str(sorted(scope.items()))) == lines
             sources = [(source["agent"], source["session"]) for source in of_kind(lines, "fact_source")]
-            contents = {fact["content"].removeprefix("The user likes ") for fact in of_kind(lines, "fact")}
+            contents = {fact["content"].rpartition("likes ")[2] for fact in of_kind(lines, "fact")}
             return contents, sorted(sources), [subject["id"] for subject in of_kind(lines, "subject")]
 
         in_one, in_two, other = ("a", "1"), ("a", "2"), ("b", "1")

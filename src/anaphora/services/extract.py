@@ -219,7 +219,14 @@ class Extract:
     def reading(self, unit: Unit, row: SessionRow, span: SeqRange, messages: Sequence[Message]) -> Reading:
         """What is needed to read these messages, from the same snapshot."""
         said = " ".join(message.content for message in messages if message.role is Role.USER)
-        known = unit.facts.known(row.key.tenant, row.key.user, row.subject or "", terms(said), limit=_KNOWN)
+        abouts = ("",) if row.subject is None else (row.subject, "")  # users speak of themselves in every session
+        known = [
+            fact
+            for about in abouts
+            for fact in unit.facts.known(row.key.tenant, row.key.user, about, terms(said), limit=_KNOWN // len(abouts))[
+                : _KNOWN // len(abouts)
+            ]
+        ]
         named = None if row.subject is None else unit.subjects.get(row.key.tenant, row.subject)
         times = [message.created_at for message in messages]
         pauses = unit.pauses.between(row.key.tenant, row.key.user, min(times), max(times)) if times else ()
@@ -227,7 +234,7 @@ class Extract:
             row=row,
             range=span,
             messages=tuple(messages),
-            known=tuple(known[:_KNOWN]),
+            known=tuple(known),
             speaker=_speaker(messages),
             subject=named.name if named is not None else row.subject,
             pauses=tuple(pauses),
@@ -351,7 +358,8 @@ class _Smaller(Exception):
 def _origin(reading: Reading, draft: ExtractionDraft | None) -> Origin:
     return Origin(
         row=reading.row,
-        speaker=reading.subject or reading.speaker,
+        speaker=reading.speaker,
+        named=reading.subject,
         model=draft.model if draft else None,
         prompt_version=draft.prompt_version if draft else None,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import Enum, auto
 from typing import Final
@@ -20,6 +20,7 @@ from anaphora.domain.messages import Message
 from anaphora.errors import InvalidInput
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Unit
+from anaphora.rules.facts.about import is_of_speaker
 from anaphora.rules.facts.gate import Judgement, Outcome, judge
 from anaphora.rules.facts.keeping import too_many
 from anaphora.rules.facts.merging import Merge, merge, said_again
@@ -39,6 +40,8 @@ class Judged:
     candidate: Candidate
     judgement: Judgement
     message: Message
+    #: it is about who said it, not about the subject of the session
+    of_speaker: bool = True
 
     @property
     def key(self) -> str:
@@ -51,8 +54,10 @@ class Origin:
     """Where a batch of candidates comes from."""
 
     row: SessionRow
-    #: whom the facts are about, as people read it
+    #: what the user is called, if it is known
     speaker: str | None
+    #: what the subject of the session is called, if it has one
+    named: str | None
     model: str | None
     prompt_version: str | None
 
@@ -74,6 +79,9 @@ class Learned:
     #: had been set aside, and are gone: more than that are not kept
     dropped: int = 0
 
+    def __add__(self, other: Learned) -> Learned:
+        return Learned(**{each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)})
+
 
 class _Became(Enum):
     """What became of a candidate."""
@@ -82,6 +90,17 @@ class _Became(Enum):
     REPEATED = auto()
     TAKEN_UP = auto()
     ASIDE = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _About:
+    """Whom facts are about, of what was learned of a session."""
+
+    origin: Origin
+    #: None: their owner
+    subject: str | None
+    #: as people read it, if it is known
+    name: str | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,8 +141,13 @@ def judged(
     kept = []
     for candidate in candidates:
         found = judge(candidate, messages, speaker=speaker, subject=subject, memory=memory, echoes=echoes)
-        if found.outcome is not Outcome.REJECT and candidate.seq in by_seq:
-            kept.append(Judged(candidate=candidate, judgement=found, message=by_seq[candidate.seq]))
+        if found.outcome is Outcome.REJECT or candidate.seq not in by_seq:
+            continue
+        message = by_seq[candidate.seq]
+        of_speaker = subject is None or is_of_speaker(
+            candidate.content, found.quote or candidate.quote, message.content, subject=subject, speaker=speaker
+        )
+        kept.append(Judged(candidate=candidate, judgement=found, message=message, of_speaker=of_speaker))
     return kept
 
 
@@ -135,9 +159,24 @@ class Learning(Upkeep):
     keeping: Keeping
 
     def learn(self, unit: Unit, found: Sequence[Judged], origin: Origin, *, now: datetime) -> Learned:
-        """Keep what is new of it, add sources to what is known, close what it contradicts."""
-        key, subject = origin.row.key, origin.row.subject or ""
-        unit.facts.alone(key.tenant, key.user)
+        """Keep what is new of it, add sources to what is known, close what it contradicts.
+
+        In a session about a subject, what the user says of themself is kept about the user.
+        """
+        unit.facts.alone(origin.row.key.tenant, origin.row.key.user)
+        own = [item for item in found if item.of_speaker]
+        others = [item for item in found if not item.of_speaker]
+        about_user = _About(origin=origin, subject=None, name=origin.speaker)
+        about_subject = _About(origin=origin, subject=origin.row.subject, name=origin.named)
+        learned = Learned()
+        for items, about in ((own, about_user), (others, about_subject)):
+            if items:
+                learned += self._learn(unit, items, about, now=now)
+        return learned
+
+    def _learn(self, unit: Unit, found: Sequence[Judged], about: _About, *, now: datetime) -> Learned:
+        origin, subject = about.origin, about.subject or ""
+        key = origin.row.key
         tombs = [marks for _, marks in unit.facts.tombstones(key.tenant, key.user, subject, limit=TOMBS)]
         said = _Said.of(unit.facts.saying(key.tenant, key.user, subject, [item.key for item in found]))
         # what is known by these very words is, however like they are to others that were corrected
@@ -151,7 +190,7 @@ class Learning(Upkeep):
         became: Counter[_Became] = Counter()
         facts: list[Fact] = []
         for item, reason in zip(wanted, reasons, strict=True):
-            fact, what = self._take(unit, item, origin, said, reason, now=now)
+            fact, what = self._take(unit, item, about, said, reason, now=now)
             became[what] += 1
             if what is _Became.NEW:
                 facts.append(fact)
@@ -169,20 +208,20 @@ class Learning(Upkeep):
         )
 
     def _take(
-        self, unit: Unit, item: Judged, origin: Origin, said: _Said, reason: str | None, *, now: datetime
+        self, unit: Unit, item: Judged, about: _About, said: _Said, reason: str | None, *, now: datetime
     ) -> tuple[Fact, _Became]:
         """The fact as it is kept now, and what became of it; with a reason to set it aside."""
-        tenant, owner, content = origin.row.key.tenant, origin.row.key.user, item.candidate.content
-        subject = origin.row.subject or ""
-        known = unit.facts.known(tenant, owner, subject, terms(content), limit=_COMPARED)
-        merged = merge(content, item.candidate.category, known, item.candidate.replaces, speaker=origin.speaker)
+        origin, content = about.origin, item.candidate.content
+        tenant, owner = origin.row.key.tenant, origin.row.key.user
+        known = unit.facts.known(tenant, owner, about.subject or "", terms(content), limit=_COMPARED)
+        merged = merge(content, item.candidate.category, known, item.candidate.replaces, speaker=about.name)
         doubt = item.judgement.reason if item.judgement.outcome is Outcome.REVIEW else merged.doubt
         source = _source(item, origin, now=now)
         if merged.same is not None:
             same = next(fact for fact in known if fact.id == merged.same)
             unit.facts.add_source(tenant, same.id, source)
             if same.state is FactState.REVIEW and doubt is None:
-                again = said_again(same, known, item.candidate.replaces, speaker=origin.speaker)
+                again = said_again(same, known, item.candidate.replaces, speaker=about.name)
                 same = self._weighed(unit, tenant, same, again, known, said, now=now)
             return same, _Became.REPEATED
         state = FactState.ACTIVE if doubt is None else FactState.REVIEW
@@ -201,7 +240,7 @@ class Learning(Upkeep):
                 id=uuid7(now, self.randomness(10)),
                 owner=owner,
                 agent=origin.row.key.agent,
-                subject=origin.row.subject,
+                subject=about.subject,
                 category=item.candidate.category,
                 content=content,
                 importance=item.candidate.importance,

@@ -1,6 +1,6 @@
 """An extraction whose work can be checked: a fact for every plain statement of a user, quoted as it was said.
 
-In a test a user says "I like figs." or "My name is Ana."; what a message says besides is no fact.
+In a test a user says "I like figs.", or "Joe likes figs." of a subject; what a message says besides is no fact.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ _VERBS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "play": ("plays", "hobby"),
     }
 )
-_SAID = re.compile(rf"\bI ({'|'.join(_VERBS)}) ([^.!?\n]+)")
+#: whom tests speak of
+_OTHERS: Final = ("Joe", "Rex", "Tom", "The cat")
+_SAID = re.compile(rf"\bI ({'|'.join(_VERBS)}) ([^.!?\n]+)|\b(?:{'|'.join(_OTHERS)}) (likes [^.!?\n]+)")
 
 
 def faithful_extraction(prompt: str, *, under: str = "MESSAGES") -> dict[str, Any]:
@@ -46,11 +48,11 @@ def extraction_answer(prompt: str) -> str:
 
 def _facts(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for match in _SAID.finditer(str(entry["text"])):
-        verb, category = _VERBS[match[1]]
+        verb, category = _VERBS[match[1] or "like"]
         yield {
             "category": category,
-            "content": f"The user {verb} {match[2]}",
-            "quote": match[0],
+            "content": f"The user {verb} {match[2]}" if match[1] else match[0],
+            "quote": match[3] or match[0],
             "n": entry["n"],
             "importance": 5,
             "replaces": None,

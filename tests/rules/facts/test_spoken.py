@@ -7,6 +7,7 @@ from tests.rules.facts.said import message, talk
 
 from anaphora.domain.messages import Role
 from anaphora.rules.facts.spoken import facts_said
+from anaphora.rules.facts.spoken_of import facts_said_of
 
 
 def contents(*turns: str) -> list[str]:
@@ -88,3 +89,19 @@ def test_a_quote_is_the_part_that_says_it() -> None:
 def test_an_allergy_matters_more_than_a_taste() -> None:
     allergy, taste = facts_said(talk("I'm allergic to nuts. I love tea."))
     assert allergy.importance > taste.importance
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Rex is allergic to chicken. He likes beef.", ["Rex is allergic to chicken"]),
+        ("My dog Rex loves long walks, and I hate rain.", ["Rex loves long walks"]),
+        ("Rex doesn't eat rice but I do.", ["Rex doesn't eat rice"]),
+        ("Is Rex allergic to chicken?", []),
+        ("If Rex likes beef he may have some.", []),
+        ("T-Rex likes meat. Anna likes beef. I like figs.", []),
+        ("Rex's vet likes beef.", []),
+    ],
+)
+def test_of_a_subject_is_found_what_is_said_of_it_by_its_name(text: str, found: list[str]) -> None:
+    assert [each.content for each in facts_said_of(talk(text), "Rex the dog")] == found

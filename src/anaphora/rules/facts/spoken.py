@@ -102,13 +102,14 @@ def _said(lead: str) -> Callable[[re.Match[str]], str]:
     """The words after the lead, up to the end of the thought."""
 
     def content(match: re.Match[str]) -> str:
-        rest = _cut(match.group("x"))
+        rest = cut(match.group("x"))
         return f"{lead}{rest}" if rest and rest.split()[0].casefold() not in _POINTS else ""
 
     return content
 
 
-def _cut(rest: str) -> str:
+def cut(rest: str) -> str:
+    """Up to the end of the thought."""
     return _AND.sub("", rest).strip(" ,-")
 
 
@@ -174,7 +175,7 @@ _RULES: Final = (
         7,
         _said("Works "),
     ),
-    _rule(rf"{_AM} {_VERY}(?P<a>an?) {_JOBS}", "occupation", 7, lambda m: f"Is {m.group('a')} {_cut(m.group('x'))}"),
+    _rule(rf"{_AM} {_VERY}(?P<a>an?) {_JOBS}", "occupation", 7, lambda m: f"Is {m.group('a')} {cut(m.group('x'))}"),
     _rule(
         rf"{_I}(?:'ll)? {_VERY}start (?:my |a )?(?:new )?(?:job |work )?(?P<x>at [^.!?;:\n()\"]{{2,70}})",
         "occupation",
@@ -201,7 +202,7 @@ _RULES: Final = (
         r"\b[Mm]y favou?rite (?P<of>[\w -]{2,30}?) (?P<be>is|are) (?P<x>[^.!?;:\n()\"]{2,60})",
         "preference",
         5,
-        lambda m: f"Favourite {m.group('of')} {m.group('be')} {_cut(m.group('x'))}",
+        lambda m: f"Favourite {m.group('of')} {m.group('be')} {cut(m.group('x'))}",
     ),
     _rule(rf"{_I} {_VERY}(?:love|adore) {_REST}", "preference", 5, _said("Loves ")),
     _rule(rf"{_I} {_VERY}(?:enjoy|like) {_REST}", "preference", 4, _said("Likes ")),
