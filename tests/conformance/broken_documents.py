@@ -86,6 +86,14 @@ class ForgetsAllDocumentsOfASession(Broken):
         return unit.documents.forget(row, None)
 
 
+@caught_by("test_documents_of_a_session_that_is_out_of_sight_are_out_of_sight")
+class ListsWhatIsOutOfSight(Broken):
+    def documents_list(self, unit: Unit, shelf: Shelf, **how: Any) -> Sequence[Document]:
+        hidden = unit.sessions.expired(shelf.tenant, limit=9)
+        more = [item for row in hidden for item in unit.documents.of_session(shelf.tenant, row.id)]
+        return [*unit.documents.list(shelf, **how), *more]
+
+
 @caught_by("test_archived_documents_go_with_every_earlier_message_of_their_session")
 class KeepsLaterDocumentsOfTheArchive(Broken):
     def documents_forget(self, unit: Unit, row: SessionRow, seq: int | None) -> int:

@@ -227,6 +227,10 @@ class Keeping(RuleBasedStateMachine):
         exported = "".join(self.export())
         listed = {row.key.session for row in self.run(self.memory.sessions(user=USER))}
         assert listed == {name for name in self.said if self.there(name)}
+        kept = self.run(self.memory.knowledge.list(user=USER, limit=100))
+        made = {document.metadata["session_id"] for document in kept}
+        assert made <= listed, f"documents: {made - listed} are out of sight"
+        self.seen["archived"] += bool(made)
         known = " ".join(fact.content for fact in self.run(self.memory.facts.list(user=USER, limit=1000)))
         assert not any(content in known for content in self.unlearnt), "an erased fact is known again"
         for name, said in self.said.items():
@@ -235,6 +239,8 @@ class Keeping(RuleBasedStateMachine):
             for seq, word in list(said.words.items())[-3:]:
                 assert (word in exported) != hidden, f"export: {word} of {name}, {hidden=}"
                 assert not (hidden and word in known), f"facts: {word} of {name} is out of sight"
+                hits = self.run(self.memory.knowledge.search(word, user=USER))
+                assert {hit.document.metadata["session_id"] for hit in hits} <= listed, "documents are out of sight"
                 assert ((name, seq) in self.found(word)) != hidden, f"search: {word} of {name}, {hidden=}"
             self.look_at_the_prompt(name, said)
 

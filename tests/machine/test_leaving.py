@@ -15,10 +15,10 @@ from tests.machine.test_machine import TEN
 WANTED = frozenset(
     {"expired", "erased in the end", "brought back", "written to while out of sight", "erased while out of sight"}
     | {"kept because it is to be read", "looked for what is out of sight", "erased what was summarised", "compressed"}
-    | {"a fact erased", "the user erased", "put back", "late", "in time"}
+    | {"archived", "a fact erased", "the user erased", "put back", "late", "in time"}
 )
 #: what comes about in any ten runs; the deep runs want all of it
-WANTED_OF_FEW = frozenset({"expired", "erased in the end", "compressed", "put back"})
+WANTED_OF_FEW = frozenset({"expired", "erased in the end", "compressed", "archived", "put back"})
 #: on a server every day, where each erasure takes longer
 TWO = settings(TEN, max_examples=2)
 

@@ -12,6 +12,7 @@ from tests.memory.erasing import OPTIONS, TURNS, broken, canary, exported, fill,
 
 from anaphora.errors import InvalidInput, NotFound
 from anaphora.testing.clock import FakeClock
+from anaphora.testing.scripted import ScriptedChat, faithful
 
 pytestmark = pytest.mark.anyio
 
@@ -131,3 +132,35 @@ async def test_what_is_out_of_sight_cannot_be_changed(tmp_path: Path) -> None:
                 await change
         await memory.retention.restore(user="alice", session="s1")
         assert canary("alice", "s1", 0) in (await chat.messages(limit=2 * TURNS))[0].content
+
+
+async def test_archived_documents_are_out_of_sight_with_their_session_and_come_back_with_it(tmp_path: Path) -> None:
+    clock = FakeClock()
+    day = timedelta(days=1).total_seconds()
+    archived: Mapping[str, Any] = {
+        "retention": {"days": 7.0},
+        "extraction": "none",
+        "strategy": "token_budget",
+        "token_budget": {"threshold_tokens": 192, "recent_messages_to_keep": 2, "archive_conversations": True},
+        "recall": {"conversations": True},
+    }
+    word = canary("alice", "s1", 1)
+    async with opened(tmp_path, clock=clock, chat=ScriptedChat(faithful), **archived) as memory:
+        await fill(memory, "alice", "s1", turns=4)
+
+        async def told() -> tuple[int, int, bool]:
+            listed = await memory.knowledge.list(user="alice")
+            hits = await memory.knowledge.search(word, user="alice")
+            context = await memory.session(user="alice", session="s2").context(f"What of {word}?")
+            return len(listed), len(hits), any(word in message.content for message in context.messages[:-1])
+
+        (document,) = await memory.knowledge.list(user="alice")
+        before = await told()
+        assert min(before), "hollow run: it is nowhere"
+        clock.jump(8 * day)
+        assert (await memory.retention.run()).expired == 1
+        assert await told() == (0, 0, False)
+        with pytest.raises(NotFound):
+            await memory.knowledge.get(document.id, user="alice")
+        await memory.retention.restore(user="alice", session="s1")
+        assert await told() == before

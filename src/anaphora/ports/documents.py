@@ -73,7 +73,10 @@ class DocumentLease(NamedTuple):
 
 
 class Documents(Protocol):
-    """Documents of one tenant, each in a namespace; what is asked of another namespace is not there."""
+    """Documents of one tenant, each in a namespace; what is asked of another namespace is not there.
+
+    Those that were made of a session that is out of sight are not found, neither by id or key nor in lists or searches.
+    """
 
     def put(self, tenant: str, document: Document, chunks: Sequence[DocumentChunk]) -> KeptDocument:
         """Keep a document with its chunks, and plan their vectors.

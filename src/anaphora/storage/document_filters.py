@@ -16,6 +16,7 @@ from anaphora.domain.documents import ARCHIVE, Namespace, namespace_text
 from anaphora.domain.filters import And, Contains, Equals, Exists, Field, Filter, Not, Or, Scalar
 from anaphora.ports.documents import Shelf
 from anaphora.storage.document_tables import documents
+from anaphora.storage.tables import sessions
 
 _Condition = sa.ColumnElement[bool]
 
@@ -41,9 +42,16 @@ def tells_of(seq: int) -> _Condition:
     return sa.and_(documents.c.stop > seq, sa.or_(documents.c.start <= seq, documents.c.source == ARCHIVE))
 
 
+def in_sight(tenant: str) -> _Condition:
+    """What holds of documents of the tenant, unless they were made of a session that is out of sight."""
+    hidden = sa.select(sessions.c.id).where(sessions.c.tenant_id == tenant, sessions.c.expired_at.is_not(None))
+    return sa.or_(documents.c.session_uid.is_(None), documents.c.session_uid.not_in(hidden))
+
+
 def on_shelf(shelf: Shelf, dialect: str) -> Iterator[_Condition]:
     """What holds of the documents that are meant."""
     yield documents.c.tenant_id == shelf.tenant
+    yield in_sight(shelf.tenant)
     yield documents.c.namespace_hash.in_([namespace_hash(one) for one in shelf.namespaces])
     yield documents.c.namespace.in_([namespace_text(one) for one in shelf.namespaces])
     if shelf.doc_types is not None:

@@ -17,7 +17,7 @@ from anaphora.errors import InvalidInput
 from anaphora.ports.documents import ChunkMatches, DocumentLease, KeptDocument, NearChunk, Shelf
 from anaphora.ports.rows import SessionRow
 from anaphora.rules.documents import searchable
-from anaphora.storage.document_filters import in_namespace, namespace_hash, on_shelf, tells_of
+from anaphora.storage.document_filters import in_namespace, in_sight, namespace_hash, on_shelf, tells_of
 from anaphora.storage.document_jobs import DocumentQueue
 from anaphora.storage.document_rows import (
     CHUNK_COLUMNS,
@@ -130,7 +130,7 @@ class SqlDocuments:
 
     def replace(self, tenant: str, old: Document, new: Document, chunks: Sequence[DocumentChunk]) -> Document | None:
         """Put another version in the place of a document; None, and nothing changed, if it is not there as it was."""
-        there = self._get(tenant, (*in_namespace(tenant, old.namespace), documents.c.id == old.id))
+        there = self._seen(tenant, old.namespace, documents.c.id == old.id)
         if there is None or there.version != old.version:
             return None
         new = replace(new, id=old.id, namespace=old.namespace, version=old.version + 1, created_at=there.created_at)
@@ -152,6 +152,10 @@ class SqlDocuments:
         if row is None:
             return None
         return self._get(tenant, (*in_namespace(tenant, document.namespace), documents.c.id == row.id))
+
+    def _seen(self, tenant: str, namespace: Namespace, which: sa.ColumnElement[bool]) -> Document | None:
+        """The document of the namespace, unless its session is out of sight."""
+        return self._get(tenant, (*in_namespace(tenant, namespace), in_sight(tenant), which))
 
     def _get(self, tenant: str, conditions: Iterable[sa.ColumnElement[bool]]) -> Document | None:
         query = _WHOLE.where(documents.c.tenant_id == tenant, *conditions)
@@ -224,11 +228,11 @@ class SqlDocuments:
 
     def get(self, tenant: str, namespace: Namespace, document_id: UUID) -> Document | None:
         """The document with its content, or None."""
-        return self._get(tenant, (*in_namespace(tenant, namespace), documents.c.id == document_id))
+        return self._seen(tenant, namespace, documents.c.id == document_id)
 
     def find(self, tenant: str, namespace: Namespace, key: str) -> Document | None:
         """The document with this key, with its content, or None."""
-        return self._get(tenant, (*in_namespace(tenant, namespace), documents.c.identity == f"key:{key}"))
+        return self._seen(tenant, namespace, documents.c.identity == f"key:{key}")
 
     def list(self, shelf: Shelf, *, limit: int, before: UUID | None = None) -> Sequence[Document]:
         """Without their contents, the last that came first; with `before`, those that came before that one."""

@@ -193,6 +193,38 @@ class DocumentLaws(StoreLaws):
             assert await with_words(store, pieces=["東京"]) == [(2, 0), (1, 1)]
             assert await near(store, 1, 0) == [(2, 0)]
 
+    async def test_documents_of_a_session_that_is_out_of_sight_are_out_of_sight(self, tmp_path: Path) -> None:
+        """I13: by id, by key, in lists and in searches; they are kept, and come back with the session."""
+        second = key_of(session="s2")
+        async with self.opened(tmp_path) as store:
+            for key in (KEY, second):
+                await store.append(append(*"abc", key=key))
+            rows = [await session(store, key) for key in (KEY, second)]
+            made = [
+                document(at, "Apples.", key=str(at), session_id=row.id, range=SeqRange(0, 3))
+                for at, row in enumerate(rows, 1)
+            ]
+            for item in await kept(store, *made, document(3, "Apples.", key="3"), document(4, "Pears.")):
+                await meant(store, item, {0: (1, 0)})
+
+            async def seen() -> list[set[int]]:
+                told = await store.read(TENANT, lambda u: u.documents.described(shelf(), [id_of(n) for n in range(9)]))
+                return [
+                    set(await listed(store)),
+                    {number for number, _ in await with_words(store, "apples")} | {4},
+                    {number for number, _ in await near(store, 1, 0)},
+                    {uid.int & 0xFFFF for uid in told},
+                    {number for number in range(9) if await got(store, number)},
+                    {number for number in range(9) if await named(store, str(number))} | {4},
+                ]
+
+            assert await seen() == [{1, 2, 3, 4}] * 6
+            await store.write(TENANT, lambda unit: unit.sessions.expire(rows[0], now=after(5)))
+            assert await seen() == [{2, 3, 4}] * 6
+            assert await made_of(store, rows[0].id) == [1]
+            await store.write(TENANT, lambda unit: unit.sessions.revive(rows[0], now=after(6)))
+            assert await seen() == [{1, 2, 3, 4}] * 6
+
     async def test_archived_documents_go_with_every_earlier_message_of_their_session(self, tmp_path: Path) -> None:
         """I12: a model that archives is shown what was said before; what ends before the message stays."""
         async with self.opened(tmp_path) as store:
