@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import itertools
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.domain.keys import MAX_ID_CHARS, SeqRange, SessionKey, checked_text, count_in, subtract, union, uuid7
+from anaphora.domain.keys import (
+    MAX_ID_CHARS,
+    SeqRange,
+    SessionKey,
+    check_limit,
+    checked_text,
+    count_in,
+    subtract,
+    union,
+    uuid7,
+)
 from anaphora.errors import InvalidInput
 
 ranges = st.lists(
@@ -125,3 +136,24 @@ def test_uuid7_makes_the_example_of_its_standard() -> None:
     unused = 0b101010 << 62
     randomness = ((0xCC3 << 68) | unused | 0x18C4DC0C0C07398F).to_bytes(10, "big")
     assert str(uuid7(now, randomness)) == "017f22e2-79b0-7cc3-98c4-dc0c0c07398f"
+
+
+def test_what_a_command_line_could_not_read_is_said_to_be_no_utf_8() -> None:
+    with pytest.raises(InvalidInput, match=r"^the query is not valid UTF-8$"):
+        checked_text(b"caf\xe9".decode("utf-8", "surrogateescape"), "the query")
+    with pytest.raises(InvalidInput, match="half a surrogate pair"):
+        checked_text("\ud83d", "the query")
+
+
+@pytest.mark.parametrize("limit", ["5", 1.5, None, True])
+def test_a_limit_is_a_whole_number(limit: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"^limit must be a whole number from 1 to 10$"):
+        check_limit(limit, 10)
+
+
+@pytest.mark.parametrize("limit", [0, -1, 11])
+def test_a_limit_is_neither_none_nor_too_many(limit: int) -> None:
+    check_limit(1, 10)
+    check_limit(10, 10)
+    with pytest.raises(InvalidInput, match="limit must be between 1 and 10"):
+        check_limit(limit, 10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.memory.harness import opened
@@ -136,3 +137,19 @@ async def test_of_what_others_share_only_the_fact_and_its_author_are_told(tmp_pa
         (hit,) = (await memory.search("apples", user="ann", kinds=["facts"])).facts
         assert (hit.fact.owner, hit.fact.sources, hit.hit, set(hit.scores)) == ("bob", (), None, {"words"})
         assert hit.words == ("apples",)
+
+
+@pytest.mark.parametrize("query", ["", "  \n"])
+async def test_an_empty_query_finds_nothing_and_is_no_mistake(query: str, tmp_path: Path) -> None:
+    async with opened(tmp_path, chat=ScriptedChat(), extraction="turn", **APART) as memory:
+        await filled(memory)
+        found = await memory.search(query, user="ann", kinds=EVERYTHING)
+        assert (found.hits, found.facts, found.chunks) == ((), (), ())
+        assert len(await memory.knowledge.search(query, user="ann")) == 0
+
+
+@pytest.mark.parametrize("limit", ["5", 1.5])
+async def test_a_limit_that_is_no_whole_number_is_refused_in_one_line(limit: Any, tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        with pytest.raises(InvalidInput, match=r"^limit must be a whole number from 1 to 200$"):
+            await memory.search("figs", user="ann", limit=limit)

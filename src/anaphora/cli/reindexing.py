@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from anaphora.bootstrap import Services
-from anaphora.cli.options import AsJson, Db, Tenant, Timeout
+from anaphora.cli.options import AsJson, Db, Tenant, duration
 from anaphora.cli.output import emit, note, plural
 from anaphora.cli.running import Access, run, settings_from
 from anaphora.cli.working import Crew
+from anaphora.errors import InvalidInput
 
 
 def reindex(
@@ -21,7 +22,16 @@ def reindex(
     prune: Annotated[
         bool, typer.Option("--prune", help="Forget the vectors of other embedders when all is done.")
     ] = False,
-    timeout: Timeout = 3600.0,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            "--timeout",
+            parser=duration,
+            metavar="DURATION",
+            show_default="1h",
+            help="How long to wait at most, such as 30m.",
+        ),
+    ] = 3600.0,
     db: Db = None,
     tenant: Tenant = None,
     as_json: AsJson = False,
@@ -29,9 +39,11 @@ def reindex(
     """Give every message the vectors by which it is found by meaning, where they are missing.
 
     Run it after a change of the embedder, or when messages were written without one. It goes on where it was
-    interrupted. Until it is done, search goes by words and by the vectors that there are; those of two embedders are
-    never compared.
+    interrupted, and like a worker it does whatever else is due meanwhile, work for language models too. Until it is
+    done, search goes by words and by the vectors that there are; those of two embedders are never compared.
     """
+    if plan_only and prune:
+        raise InvalidInput("--prune forgets when all is done, --plan-only does nothing yet: give one of the two")
     settings = settings_from(db, tenant=tenant)
 
     async def work(services: Services) -> dict[str, int]:

@@ -40,7 +40,7 @@ def worker(
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Work on queued jobs until told to stop (Ctrl-C or SIGTERM): work in hand gets 5 seconds, then goes back.
+    """Work on queued jobs until told to stop (Ctrl-C or SIGTERM): work in hand gets 4 seconds, then goes back.
 
     With --drain it ends when nothing is due, waiting for planned retries up to --timeout; the exit code is 1 if some
     are left then. Any number of workers may share a database.

@@ -15,6 +15,8 @@ MAX_ID_CHARS = 200
 MAX_ID_BYTES = 512
 #: entries of one list
 MAX_LIMIT = 1000
+#: how Python keeps the bytes of a command line that are no UTF-8
+_UNREAD = frozenset(map(chr, range(0xDC80, 0xDD00)))
 
 
 def checked_text(value: str, what: str) -> str:
@@ -32,7 +34,9 @@ def checked_text(value: str, what: str) -> str:
         return value
     try:
         value.encode("utf-8")
-    except UnicodeEncodeError:
+    except UnicodeEncodeError as error:
+        if value[error.start] in _UNREAD:
+            raise InvalidInput(f"{what} is not valid UTF-8") from None
         raise InvalidInput(f"{what} contains half a surrogate pair: it is not valid Unicode text") from None
     return value
 
@@ -65,9 +69,11 @@ def check_limit(limit: int, most: int = MAX_LIMIT) -> None:
     """Refuse to list none, or too many at once.
 
     Raises:
-        InvalidInput: it is not between 1 and `most`.
+        InvalidInput: it is no whole number between 1 and `most`.
 
     """
+    if type(limit) is not int:
+        raise InvalidInput(f"limit must be a whole number from 1 to {most}")
     if not 1 <= limit <= most:
         raise InvalidInput(f"limit must be between 1 and {most}")
 

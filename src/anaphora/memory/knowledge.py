@@ -95,7 +95,7 @@ class KnowledgeView:
             tenant: None = the configured default.
 
         Raises:
-            InvalidInput: an empty or over-long query, a filter that cannot be read, or a limit out of range.
+            InvalidInput: an over-long query, a filter that cannot be read, or a limit out of range.
 
         """
         return await self._documents.search(self._shelf(tenant, user, namespace, doc_type, where), query, limit=limit)

@@ -233,7 +233,7 @@ class Memory(Listening, Resting):
             kinds: some of "messages", "facts" and "chunks".
 
         Raises:
-            InvalidInput: an empty or over-long query, a limit out of range, or a kind that there is not.
+            InvalidInput: an over-long query, a limit out of range, or a kind that there is not.
 
         """
         settings = self._services.settings

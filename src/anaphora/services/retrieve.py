@@ -70,7 +70,7 @@ class Retrieve:
         """What to look up: may run the embedder, so it is done before any transaction.
 
         Raises:
-            InvalidInput: an empty or over-long query.
+            InvalidInput: an over-long query.
 
         """
         checked_text(query, "the query")

@@ -50,7 +50,7 @@ class Search:
             kinds: what to look for.
 
         Raises:
-            InvalidInput: an empty or over-long query, or a limit out of range.
+            InvalidInput: an over-long query, or a limit out of range.
             UnknownName: no such kind.
 
         """
