@@ -307,3 +307,16 @@ async def test_who_listens_for_events_takes_nobodys_place() -> None:
         assert await status_of(guards, scope_of("/events")) == 503
         going.set()
     assert await status_of(guards, scope_of("/slow")) == 200
+
+
+@pytest.mark.parametrize("query", ["agent=%ff", "agent=%fe", "a=%c3&b=%a9", "%ff=x", "agent=%ed%a0%80"])
+async def test_a_query_that_is_not_utf8_is_refused_and_not_mended(service: Service, query: str) -> None:
+    for path in ("/v1/sessions/s/messages", "/search"):
+        answer = await service.ann.get(f"{path}?{query}")
+        check_problem(answer, 422)
+        assert "UTF-8" in answer.json()["detail"]
+
+
+async def test_a_query_of_any_script_is_taken(service: Service) -> None:
+    for query in ("agent=%C3%A9", "agent=%F0%9F%8D%90+x", "agent=a%26b"):
+        assert (await service.ann.get(f"/v1/sessions/s/messages?{query}")).status_code == 200

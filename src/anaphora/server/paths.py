@@ -14,13 +14,17 @@ from anaphora.server.problems import problem
 
 
 class UndecodedPaths:
-    """Routes are matched with paths as they were sent; `Name` decodes its own segment."""
+    """Routes are matched with paths as they were sent; `Name` decodes its own segment. Queries are UTF-8."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through with its path as it was sent."""
+        if scope["type"] == "http" and not _is_utf8(scope["query_string"]):
+            detail = "a query is UTF-8: write each byte of other characters as %XX"
+            await problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)(scope, receive, send)
+            return
         raw = scope.get("raw_path")
         if scope["type"] == "http" and raw:
             try:
@@ -30,6 +34,17 @@ class UndecodedPaths:
                 await problem(HTTPStatus.BAD_REQUEST, detail)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
+
+
+def _is_utf8(query: bytes) -> bool:
+    """Whether nothing of it would be read as something else: what is no UTF-8 would all be read as one character."""
+    if b"%" not in query and query.isascii():
+        return True
+    try:
+        unquote_to_bytes(query).decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return query.isascii()
 
 
 def _decoded(segment: str) -> str:
