@@ -113,6 +113,11 @@ def test_a_head_that_does_not_end_is_not_kept(run: Run, home: Path) -> None:
         with socket.create_connection(("127.0.0.1", port), timeout=10) as asking:
             asking.sendall(b"GET /v1/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Filler: ".ljust(MOST_HEAD + 1, b"x"))
             assert asking.makefile("rb").read().startswith(b"HTTP/1.1 431 ")
+        for before in (b"", b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"):
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as asking:
+                long = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Filler: %b\r\n\r\n" % (b"x" * 120_000)
+                asking.sendall(before + long)
+                assert b"HTTP/1.1 431 " in asking.makefile("rb").read()
         assert ask(port, f"/v1/sessions?start={'x' * 60_000}", key=key)[0] == 200
         large = {"role": "user", "content": "word " * 100_000}
         assert ask(port, "/v1/sessions/s1/messages", key=key, body=large)[0] == 201
