@@ -223,3 +223,22 @@ async def test_what_is_done_with_a_memory_is_a_span_of_the_conventions_without_c
 )
 async def test_an_operation_is_what_its_name_begins_with(name: str, path: str, operation: str | None) -> None:
     assert operation_of(name, path) == operation
+
+
+async def test_probes_may_ask_without_wanting_the_answer_itself(tmp_path: Path) -> None:
+    async with served(tmp_path) as service:
+        for path in ("/health", "/ready", "/"):
+            got, head = await service.nobody.get(path), await service.nobody.head(path)
+            assert (head.status_code, head.content) == (got.status_code, b"")
+            assert head.headers["content-type" if path != "/" else "location"]
+        await service.memory._services.store.close()
+        assert (await service.nobody.head("/ready")).status_code == 503
+        text = (await service.nobody.get("/metrics")).text
+        assert value_of(text, 'anaphora_http_requests_total{method="HEAD",route="/health",status="200"}') == 1
+
+
+async def test_the_document_is_counted_by_its_path(tmp_path: Path) -> None:
+    async with served(tmp_path) as service:
+        await service.nobody.get("/v1/openapi.json")
+        text = (await service.nobody.get("/metrics")).text
+        assert value_of(text, 'anaphora_http_requests_total{method="GET",route="/v1/openapi.json",status="200"}') == 1

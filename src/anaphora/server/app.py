@@ -13,6 +13,7 @@ from anaphora.server import problems
 from anaphora.server.auditing import Auditing
 from anaphora.server.gate import Gate
 from anaphora.server.guards import Guards, Limits
+from anaphora.server.heads import Heads
 from anaphora.server.listening import Listeners
 from anaphora.server.metrics import Metrics
 from anaphora.server.observing import Observing
@@ -61,6 +62,7 @@ def create_app(memory: Memory, gate: Gate, *, spans: TracerProvider | None = Non
     install_page(app, memory)
     app.add_middleware(Auditing)
     app.add_middleware(Tracing, document=app.openapi, provider=spans)
+    app.add_middleware(Heads)
     app.add_middleware(UndecodedPaths)
     limits = Limits(
         hosts=settings.hosts, body=settings.body_bytes, large_body=settings.upload_bytes, at_once=settings.at_once

@@ -107,6 +107,9 @@ def route_of(scope: Scope) -> str:
         # a route that was included under a prefix may know only its own part of the path
         lead = next((lead for lead in _PREFIXES if scope["path"].startswith(f"{lead}/")), "")
         return str(path) if str(path).startswith(lead) else f"{lead}{path}"
+    app = scope.get("app")
+    if app is not None and scope["path"] == app.openapi_url:
+        return str(app.openapi_url)
     return "/static" if scope["path"].startswith("/static/") else _NOWHERE
 
 
