@@ -22,6 +22,7 @@ from anaphora.domain.principals import Permission, Principal
 from anaphora.errors import AnaphoraError, InvalidInput, ModelUnavailable
 from anaphora.memory import Memory, Session
 from anaphora.server.gate import Gate
+from anaphora.server.guards import LOOPBACK
 from anaphora.server.inputs import MOST_CHARS, Text
 from anaphora.server.page.forms import form_of
 from anaphora.server.page.rendering import link, render
@@ -173,8 +174,13 @@ def is_local(target: str) -> bool:
 
 
 def set_cookie(request: Request, response: Response, name: str, value: str, *, seconds: int) -> None:
-    """Let the browser keep something that no script reads and no other site sends."""
-    secure = request.url.scheme == "https"
+    """Let the browser keep something that no script reads and no other site sends; over TLS, if people come so.
+
+    A proxy ends TLS, so that the request does not tell: where the service has a name, it is there.
+    """
+    memory: Memory = request.app.state.memory
+    named = any(host != "*" and host.lower() not in LOOPBACK for host in memory.settings.server.hosts)
+    secure = named or request.url.scheme == "https"
     response.set_cookie(name, value, max_age=seconds, httponly=True, samesite="strict", secure=secure)
 
 
