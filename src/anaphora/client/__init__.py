@@ -2,7 +2,7 @@
 
     from anaphora.client import Client
 
-    async with Client.open("http://127.0.0.1:8765", key="ana_...") as memory:
+    async with Client.open("http://127.0.0.1:8765", key="anaphora_...") as memory:
         chat = memory.session(user="alice", session="s1")
         await chat.add("user", "I'm allergic to peanuts.")
         context = await chat.context("What can I cook tonight?", budget=2000)

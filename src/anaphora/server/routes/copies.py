@@ -18,7 +18,7 @@ from anaphora.services.importing.run import ImportReport
 router = APIRouter(tags=["copies"])
 
 LINES: Final = "application/x-ndjson"
-_EXAMPLE: Final = '{"record":"header","format":"anaphora","version":1}\n'
+_EXAMPLE: Final = '{"record":"export","format":"anaphora","version":1}\n'
 
 
 @router.get(
