@@ -75,3 +75,24 @@ async def test_what_a_model_would_have_replace_the_owner_s_word_waits_however_of
         for session in ("again", "and again"):
             await tell(memory, "I play in a rowing team.", session=session)
         assert await held(memory) == {"Plays no sport at all": ACTIVE, "The user plays in a rowing team": REVIEW}
+
+
+async def test_adding_what_waits_closes_what_it_contradicts(tmp_path: Path) -> None:
+    async with opened(tmp_path, extraction="turn", **APART) as memory:
+        old = await memory.facts.add("Lives in Lisbon", user="ann")
+        await tell(memory, "I live in Faro.")
+        new = await memory.facts.add("Lives in Faro", user="ann")
+        assert await held(memory) == {"Lives in Lisbon": CLOSED, "Lives in Faro": ACTIVE}
+        assert (await memory.facts.get(old.id, user="ann")).superseded_by == new.id
+        await memory.facts.undo(new.id, user="ann")
+        assert await held(memory) == {"Lives in Lisbon": ACTIVE, "Lives in Faro": REVIEW}
+
+
+async def test_an_edit_closes_what_it_contradicts_until_it_is_undone(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        await memory.facts.add("Lives in Lisbon", user="ann", pinned=True)
+        tea = await memory.facts.add("Likes tea", user="ann")
+        await memory.facts.edit(tea.id, user="ann", content="Lives in Faro")
+        assert await held(memory) == {"Lives in Lisbon": CLOSED, "Lives in Faro": ACTIVE}
+        await memory.facts.undo(tea.id, user="ann")
+        assert await held(memory) == {"Lives in Lisbon": ACTIVE, "Likes tea": ACTIVE}

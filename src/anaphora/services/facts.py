@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from anaphora.domain.facts import (
@@ -29,13 +29,9 @@ from anaphora.ports.clock import Clock, Failpoint, Randomness
 from anaphora.ports.facts import Reader
 from anaphora.ports.store import Store, Unit
 from anaphora.rules.facts.keeping import aside_for
-from anaphora.rules.facts.merging import merge
-from anaphora.rules.language.words import terms
 from anaphora.services.learning import Learning
-from anaphora.services.upkeep import key_of
+from anaphora.services.settling import check_shared, close, contradicted, is_member, settled
 
-#: known facts that what the owner says is compared with
-_COMPARED: Final = 64
 _BELIEVED = (FactState.ACTIVE, FactState.REVIEW)
 
 T = TypeVar("T")
@@ -149,7 +145,7 @@ class Facts:
                 created_at=now,
                 updated_at=now,
             )
-            return self._settled(unit, reader, fact, now=now)
+            return _own(unit, reader, settled(self.learning, unit, reader, fact, now=now).id)
 
         return await self._written(reader, add)
 
@@ -181,8 +177,7 @@ class Facts:
             _check_believed(fact)
             if all(getattr(fact, name) == value for name, value in values.items()):
                 return fact
-            believed = {"trust": Trust.OWNER_CONFIRMED, "state": FactState.ACTIVE, "doubt": None}
-            edited = self._changed(unit, reader, fact, FactAction.EDITED, now, {**values, **believed})
+            edited = self._believed(unit, reader, fact, FactAction.EDITED, now, values)
             if edited.content != fact.content:
                 self.learning.corrected(unit, reader.tenant, fact, edited.content, now=now)
             return edited
@@ -204,12 +199,9 @@ class Facts:
 
         def confirm(unit: Unit, fact: Fact, now: datetime) -> Fact:
             _check_believed(fact)
-            if fact.kept_by_owner and fact.state is FactState.ACTIVE:
+            if fact.kept_by_owner and fact.state is FactState.ACTIVE and not contradicted(unit, reader, fact):
                 return fact
-            believed = {"trust": Trust.OWNER_CONFIRMED, "state": FactState.ACTIVE, "doubt": None}
-            confirmed = self._changed(unit, reader, fact, FactAction.CONFIRMED, now, believed)
-            self._close_contradicted(unit, reader, confirmed, now=now)
-            return confirmed
+            return self._believed(unit, reader, fact, FactAction.CONFIRMED, now, {})
 
         return await self._change(reader, fact_id, confirm)
 
@@ -225,10 +217,7 @@ class Facts:
         def take_up(unit: Unit, fact: Fact, now: datetime) -> Fact:
             if fact.state is not FactState.ASIDE:
                 raise InvalidInput(f"fact {fact.id} is not set aside")
-            believed = {"trust": Trust.OWNER_CONFIRMED, "state": FactState.ACTIVE, "doubt": None}
-            taken = self._changed(unit, reader, fact, FactAction.TAKEN_UP, now, believed)
-            self._close_contradicted(unit, reader, taken, now=now)
-            return taken
+            return self._believed(unit, reader, fact, FactAction.TAKEN_UP, now, {})
 
         return await self._change(reader, fact_id, take_up)
 
@@ -298,54 +287,33 @@ class Facts:
                 self.learning.forget(unit, reader.tenant, fact, now=now)
                 return None
             restores = versions[target].restores or target
-            if fact.state is FactState.ACTIVE and values["state"] is not FactState.ACTIVE:
+            meant = ("content", "state", "trust")
+            if fact.state is FactState.ACTIVE and any(getattr(fact, name) != values[name] for name in meant):
                 since = versions[target + 1].at
                 self.learning.reopen_replaced(unit, reader.tenant, fact, now=now, since=since)
-            return self.learning.changed(
+            undone = self.learning.changed(
                 unit, reader.tenant, fact, FactAction.UNDONE, now=now, restores=restores, **values
             )
+            check_shared(unit, reader, undone)
+            return undone
 
         return await self._written(reader, undo)
-
-    def _settled(self, unit: Unit, reader: Reader, fact: Fact, *, now: datetime) -> Fact:
-        """Keep a fact of the owner's own; if it is known, confirm that."""
-        same = self._close_contradicted(unit, reader, fact, now=now, keep=True)
-        if same is None:
-            said = unit.facts.saying(reader.tenant, reader.user, fact.subject or "", [key_of(fact.content)])
-            same = next((other for _, other in said if other.state is FactState.ASIDE), None)
-        if same is None:
-            if not self.learning.kept(unit, reader.tenant, fact, FactAction.ADDED):
-                raise InvalidInput("another fact says that already: edit that one")
-            return _own(unit, reader, fact.id)
-        values = {
-            "trust": Trust.OWNER_CONFIRMED,
-            "state": FactState.ACTIVE,
-            "doubt": None,
-            "category": fact.category,
-            "importance": max(fact.importance, same.importance),
-            "pinned": fact.pinned or same.pinned,
-        }
-        return self._changed(unit, reader, same, FactAction.CONFIRMED, now, values)
-
-    def _close_contradicted(
-        self, unit: Unit, reader: Reader, fact: Fact, *, now: datetime, keep: bool = False
-    ) -> Fact | None:
-        """Close what the owner's word contradicts; the known fact that says the same, if there is one."""
-        found = unit.facts.known(reader.tenant, reader.user, fact.subject or "", terms(fact.content), limit=_COMPARED)
-        # whatever the owner said before, this is the owner's newer word
-        known = [replace(other, trust=Trust.OWNER_SAID, pinned=False) for other in found if other.id != fact.id]
-        merged = merge(fact.content, fact.category, known)
-        if keep and merged.same is not None:
-            return next(other for other in found if other.id == merged.same)
-        for other in found:
-            if other.id in merged.closes:
-                self.learning.superseded(unit, reader.tenant, other, fact, now=now)
-        return None
 
     def _changed(
         self, unit: Unit, reader: Reader, fact: Fact, action: FactAction, now: datetime, values: Mapping[str, Any]
     ) -> Fact:
-        return self.learning.changed(unit, reader.tenant, fact, action, now=now, **values)
+        changed = self.learning.changed(unit, reader.tenant, fact, action, now=now, **values)
+        check_shared(unit, reader, changed)
+        return changed
+
+    def _believed(
+        self, unit: Unit, reader: Reader, fact: Fact, action: FactAction, now: datetime, values: Mapping[str, Any]
+    ) -> Fact:
+        """The owner stands for a fact from now on: what it contradicts is closed."""
+        stands = {"trust": Trust.OWNER_CONFIRMED, "state": FactState.ACTIVE, "doubt": None}
+        believed = self._changed(unit, reader, fact, action, now, {**values, **stands})
+        close(self.learning, unit, reader, believed, contradicted(unit, reader, believed), now=now)
+        return believed
 
     async def _change(self, reader: Reader, fact_id: UUID, change: _Change) -> Fact:
         def work(unit: Unit) -> Fact:
@@ -387,8 +355,7 @@ def _check_shareable(unit: Unit, reader: Reader, fact: Fact) -> None:
         raise InvalidInput(f"fact {fact.id} waits for a review: confirm it first")
     if fact.subject is None:
         raise InvalidInput("this fact is about its owner alone: only facts about a subject can be shared")
-    subject = unit.subjects.get(reader.tenant, fact.subject)
-    if subject is None or reader.user not in subject.members:
+    if not is_member(unit, reader, fact.subject):
         raise InvalidInput(
             f"{reader.user!r} is no member of subject {fact.subject!r}: facts are shared with its members"
         )
