@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,6 +14,7 @@ from anaphora.domain.keys import SessionKey
 from anaphora.domain.search import DocumentHit, Hit
 from anaphora.errors import UnknownName
 from anaphora.memory import Memory
+from anaphora.rules.rerank import RERANK, AnyHit
 
 #: documents of which the types are looked at, to name those that there are
 _LOOKED_AT: Final = 200
@@ -45,13 +47,13 @@ class Library:
         """
         words, kind, most = checked_query(query), checked_kind(search_type), checked_limit(limit)
         memory = await self.memory()
-        found: list[dict[str, Any]] = []
+        found: list[list[dict[str, Any]]] = []
         if kind != DOCUMENTS:
-            found += await self._archived(memory, words, most)
+            found.append(await self._archived(memory, words, most))
             found += await self._messages(memory, words, most)
         if kind != CONVERSATIONS:
             found += await self._documents(memory, words, most)
-        return shortened(sorted(found, key=lambda each: -each["relevance"])[:most])
+        return shortened(_merged(found)[:most])
 
     async def documents(self, doc_type: str = ALL, limit: int = 10) -> list[dict[str, Any]]:
         """The documents, newest first.
@@ -87,20 +89,21 @@ class Library:
         )
         return _best(hits)
 
-    async def _messages(self, memory: Memory, words: str, most: int) -> list[dict[str, Any]]:
+    async def _messages(self, memory: Memory, words: str, most: int) -> list[list[dict[str, Any]]]:
         """Messages of conversations, word for word."""
-        found: list[Hit] = []
+        found: list[list[dict[str, Any]]] = []
         for agent in (None,) if self.agents is None else self.agents:
-            found += await memory.search(words, user=self.key.user, agent=agent, tenant=self.key.tenant, limit=most)
-        return [_of_message(hit) for hit in found]
+            hits = await memory.search(words, user=self.key.user, agent=agent, tenant=self.key.tenant, limit=most)
+            found.append([_of_message(hit) for hit in _in_order(hits)])
+        return found
 
-    async def _documents(self, memory: Memory, words: str, most: int) -> list[dict[str, Any]]:
+    async def _documents(self, memory: Memory, words: str, most: int) -> list[list[dict[str, Any]]]:
         """Documents of the user, and those of the agent."""
-        found: list[DocumentHit] = []
+        found: list[list[dict[str, Any]]] = []
         for namespace in self._places():
             hits = await memory.knowledge.search(words, namespace=namespace, limit=most, tenant=self.key.tenant)
-            found += hits
-        return _best(found)
+            found.append(_best(hits))
+        return found
 
     async def _listed_archive(self, memory: Memory, most: int) -> Sequence[Document]:
         return await memory.knowledge.list(
@@ -120,7 +123,7 @@ class Library:
         return found
 
     def _places(self) -> tuple[Namespace, ...]:
-        return (user_namespace(self.key.user), *self.namespaces)
+        return tuple(dict.fromkeys((user_namespace(self.key.user), *self.namespaces)))
 
     def _with_these_agents(self) -> Filter | None:
         if self.agents is None:
@@ -128,10 +131,28 @@ class Library:
         return Or(tuple(Equals(Field.of("agent_id"), agent) for agent in self.agents))
 
 
+def _in_order(hits: Sequence[AnyHit]) -> Sequence[AnyHit]:
+    """As somebody judged them; if nobody did, the most relevant first."""
+    if any(RERANK in hit.scores for hit in hits):
+        return hits
+    return sorted(hits, key=lambda each: -each.relevance)
+
+
+def _merged(found: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Of lists one, the order of each being kept: whichever begins with what is most relevant goes on."""
+    left = [deque(each) for each in found if each]
+    merged: list[dict[str, Any]] = []
+    while left:
+        best = max(left, key=lambda each: each[0]["relevance"])
+        merged.append(best.popleft())
+        left = [each for each in left if each]
+    return merged
+
+
 def _best(hits: Sequence[DocumentHit]) -> list[dict[str, Any]]:
     """Each document once, by its best chunk."""
     seen: dict[Any, dict[str, Any]] = {}
-    for hit in sorted(hits, key=lambda each: -each.relevance):
+    for hit in _in_order(hits):
         found = {**_of_document(hit.document), "text": hit.chunk.text, "relevance": round(hit.relevance, 3)}
         seen.setdefault(hit.document.id, found)
     return list(seen.values())

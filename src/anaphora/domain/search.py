@@ -87,7 +87,7 @@ class DocumentHit:
     chunk: DocumentChunk
     #: higher is better; comparable within one answer only
     score: float
-    #: what the score is made of: "words", "meaning", "document"
+    #: what the score is made of: "words", "meaning", "document", "rerank"
     scores: Mapping[str, float]
     #: words of the question that the chunk has
     words: tuple[str, ...]
@@ -107,7 +107,7 @@ class DocumentResult(Sequence[DocumentHit]):
 
     hits: tuple[DocumentHit, ...] = ()
     #: what is not as it should be: "embedder" (there is none: words alone were compared), "vectors" (some documents
-    #: are not compared by meaning yet)
+    #: are not compared by meaning yet), "rerank" (whoever should have put the best first did not answer)
     degraded: tuple[str, ...] = field(default=())
 
     @overload

@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
-from anaphora.domain.search import Hit
+from anaphora.domain.search import DocumentHit, Hit
 
-#: under this name it stands in `Hit.scores`
+#: under this name it stands in the `scores` of a hit
 RERANK: Final = "rerank"
+
+#: messages or chunks of documents
+AnyHit = TypeVar("AnyHit", Hit, DocumentHit)
 
 
 def is_usable(worth: Sequence[float | None], count: int) -> bool:
@@ -22,7 +25,7 @@ def is_usable(worth: Sequence[float | None], count: int) -> bool:
     return len(worth) == count and all(value is None or (math.isfinite(value) and value >= 0) for value in worth)
 
 
-def reranked(hits: Sequence[Hit], worth: Sequence[float | None]) -> tuple[Hit, ...]:
+def reranked(hits: Sequence[AnyHit], worth: Sequence[float | None]) -> tuple[AnyHit, ...]:
     """The hits, best first again; none is lost and none is new.
 
     Those that were judged are put in order among the places that they have together; of equals the one that was first
@@ -49,5 +52,5 @@ def reranked(hits: Sequence[Hit], worth: Sequence[float | None]) -> tuple[Hit, .
     return tuple(order)
 
 
-def _raised(hit: Hit, worth: float) -> Hit:
+def _raised(hit: AnyHit, worth: float) -> AnyHit:
     return replace(hit, score=hit.score + worth, scores={**hit.scores, RERANK: worth})

@@ -205,11 +205,20 @@ class Contexts:
         return await self.retrieve.ask(query[:MAX_QUERY_CHARS])
 
     async def _reranked(self, wanted: _Wanted, found: _Found) -> _Found:
-        """The hits that may have room, best first, no transaction being open."""
-        if wanted.asked is None or not found.hits or not self.recall.tokens:
+        """The hits that may have room, best first, and archived conversations, no transaction being open."""
+        if wanted.asked is None:
             return found
-        hits, degraded = await self.retrieve.reranking.in_order(wanted.asked.text, found.hits)
-        return replace(found, hits=hits[: self._hits(wanted)], degraded=degraded)
+        least = self._earlier(wanted).threshold
+        near = tuple(hit for hit in found.told if hit.relevance >= least)
+        hits, told, late = await self.retrieve.reranking.both_in_order(
+            wanted.asked.text, found.hits if self.recall.tokens else (), near
+        )
+        return replace(
+            found,
+            hits=hits[: self._hits(wanted)] if self.recall.tokens else found.hits,
+            told=(*told, *(hit for hit in found.told if hit.relevance < least)),
+            degraded=late,
+        )
 
     def _hits(self, wanted: _Wanted) -> int:
         """More hits than have room, few as they are."""

@@ -230,16 +230,19 @@ class Documents:
         return await self.store.read(shelf.tenant, lambda unit: unit.documents.list(shelf, limit=limit, before=before))
 
     async def search(self, shelf: Shelf, query: str, *, limit: int = 10) -> DocumentResult:
-        """The chunks that answer a question, best first.
+        """The chunks that answer a question, best first; whoever reranks is asked when the transaction is over.
 
         Raises:
-            InvalidInput: an empty or over-long query, a limit out of range, or a filter that cannot be asked.
+            InvalidInput: an over-long query, a limit out of range, or a filter that cannot be asked.
 
         """
         check_limit(limit, MAX_LIMIT)
         _check(shelf)
-        asked = await self.retrieve.ask(query)
-        return await self.store.read(shelf.tenant, lambda unit: self.look(unit, asked, shelf, limit))
+        asked, reranking = await self.retrieve.ask(query), self.retrieve.reranking
+        most = max(limit, reranking.looks_at)
+        found = await self.store.read(shelf.tenant, lambda unit: self.look(unit, asked, shelf, most))
+        hits, late = await reranking.in_order(asked.text, found.hits)
+        return replace(found, hits=hits[:limit], degraded=(*found.degraded, *late))
 
     def look(self, unit: Unit, asked: Asked, shelf: Shelf, limit: int) -> DocumentResult:
         """The answer, from one snapshot."""
