@@ -264,7 +264,7 @@ async def test_memory_of_nobody_says_so() -> None:
 
 
 async def test_the_notepad_is_shown_as_it_is_now() -> None:
-    assert "Nothing is noted of mara yet." in await talked(settings(), "/notepad")
+    assert "Nothing is noted:" in await talked(settings(), "/notepad")
     async with Memory.open(settings=settings(), worker=False) as memory:
         await memory.notepad.edit("- Learns the cello.", user="mara")
     shown = await talked(settings(), "/notepad")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Final
 
 import anyio
 import typer
@@ -19,10 +19,15 @@ from anaphora.cli.chat_input import LineSource, source_for_terminal
 from anaphora.cli.chat_loop import ChatLoop
 from anaphora.cli.chat_talk import Manner, Room, Talk
 from anaphora.cli.chat_view import ChatView
+from anaphora.cli.notepad_view import why_empty
 from anaphora.cli.options import Agent, Db, Strategy, named
-from anaphora.errors import InvalidInput
+from anaphora.errors import InvalidInput, NotFound
 from anaphora.memory import Memory, Session
+from anaphora.services.settings import without_agent
 from anaphora.settings import Settings, load
+
+#: seconds that the work of a session that ended may take before the talk is over, where no model is asked
+_SETTLES: Final = 2.0
 
 
 def chat(
@@ -76,15 +81,9 @@ async def talk_with(settings: Settings, source: LineSource, view: ChatView, want
     """Open the memory, talk until the lines or the patience end, and close it."""
     settings = reading(settings)
     async with Memory.open(settings=settings) as memory:
-        room = Room(memory=memory, session=await _session(memory, wanted))
+        room = await _room(memory, settings, wanted)
         model = settings.chat_model(room.session.key.agent).model
-        manner = Manner(
-            with_model=model is not None,
-            idle_seconds=settings.idle_seconds,
-            budget=wanted.budget,
-            reads_at_once=settings.extraction == "turn" and not _has_memory_model(settings),
-        )
-        talk = Talk(room, view, manner)
+        talk = Talk(room, view, _manner(settings, wanted, with_model=model is not None))
         context = await talk.context()
         view.welcome(
             user=wanted.user,
@@ -93,13 +92,19 @@ async def talk_with(settings: Settings, source: LineSource, view: ChatView, want
             model=model,
             db=shown(settings.db),
         )
+        if wanted.strategy not in {None, room.strategy}:
+            view.keeps_strategy(session=room.session.key.session, strategy=room.strategy, wanted=wanted.strategy or "")
         loop = ChatLoop(talk, source, Commands(talk, source, lambda: temporary_room(settings, wanted)))
         async with anyio.create_task_group() as group:
             group.start_soon(_obey_signals, talk, group.cancel_scope)
             await loop.run()
+            if not talk.manner.memory_model:  # what is left takes rules a moment
+                with talk.stoppable():
+                    await memory.idle(_SETTLES)
             group.cancel_scope.cancel()
         await talk.look()
-        view.farewell(session=room.session.key.session, messages=(await talk.context()).coverage.head)
+        messages = (await talk.context()).coverage.head
+        view.farewell(session=room.session.key.session, messages=messages, jobs=await room.left())
 
 
 def reading(settings: Settings) -> Settings:
@@ -114,6 +119,28 @@ def reading(settings: Settings) -> Settings:
 
 def _has_memory_model(settings: Settings) -> bool:
     return settings.memory_model_for(settings.agent, task="extract").model is not None
+
+
+def _manner(settings: Settings, wanted: Wanted, *, with_model: bool) -> Manner:
+    memory_model = _has_memory_model(settings)
+    return Manner(
+        with_model=with_model,
+        idle_seconds=settings.idle_seconds,
+        budget=wanted.budget,
+        memory_model=memory_model,
+        reads_at_once=settings.extraction == "turn" and not memory_model,
+        nothing_noted=why_empty(settings),
+    )
+
+
+async def _room(memory: Memory, settings: Settings, wanted: Wanted) -> Room:
+    """The session, and the strategy that it has, or will have."""
+    session = await _session(memory, wanted)
+    own = settings.agents.get(session.key.agent)
+    strategy = wanted.strategy or (own.strategy if own else None)
+    with suppress(NotFound):
+        strategy = (await session.row()).strategy
+    return Room(memory=memory, session=session, strategy=without_agent(strategy or settings.strategy))
 
 
 async def _session(memory: Memory, wanted: Wanted) -> Session:
@@ -133,7 +160,8 @@ async def temporary_room(settings: Settings, wanted: Wanted) -> AsyncIterator[Ro
     """A room in a memory of its own that is nowhere on disk."""
     async with Memory.open(":memory:", settings=settings) as memory:
         session = await memory.new_session(user=wanted.user, strategy=wanted.strategy)
-        yield Room(memory=memory, session=session, temporary=True)
+        strategy = without_agent((await session.row()).strategy or settings.strategy)
+        yield Room(memory=memory, session=session, strategy=strategy, temporary=True)
 
 
 async def _obey_signals(talk: Talk, scope: anyio.CancelScope) -> None:

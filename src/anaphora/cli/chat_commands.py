@@ -52,6 +52,9 @@ HELP: Mapping[str, str] = MappingProxyType(
 _COMPACTS = frozenset({JobKind.SUMMARISE, JobKind.FOLLOW, JobKind.DESCRIBE})
 
 
+_NO_MODEL = "a language model is waited for; until one is there, sentences that were chosen stand in for its words"
+
+
 class After(Enum):
     """What follows an entry."""
 
@@ -120,7 +123,8 @@ class Commands:
         self._view.summaries(await self._talk.room.session.summaries(limit=VERSIONS))
 
     async def _topics(self, _: str) -> None:
-        self._view.topics(await self._talk.room.session.topics(limit=VERSIONS))
+        room = self._talk.room
+        self._view.topics(await room.session.topics(limit=VERSIONS), strategy=room.strategy)
 
     async def _compact(self, _: str) -> None:
         """The end of a session plans everything that can be summarised; the next word reopens it."""
@@ -143,7 +147,11 @@ class Commands:
         room = self._talk.room
         jobs = await room.memory.jobs.list(states=[JobState.QUEUED, JobState.RUNNING], limit=200)
         mine = [job for job in jobs if job.key == room.session.key and job.kind in _COMPACTS]
-        return (mine[0].reason or "the work goes on in the background") if mine else None
+        if not mine:
+            return None
+        if not self._talk.manner.memory_model and all(job.needs_model for job in mine):
+            return _NO_MODEL
+        return mine[0].reason or "the work goes on in the background"
 
     async def _search(self, words: str) -> None:
         if not words:
@@ -161,7 +169,7 @@ class Commands:
         room = self._talk.room
         key = room.session.key
         page = await room.memory.notepad.show(user=key.user, agent=key.agent, tenant=key.tenant)
-        self._view.noted(page, user=key.user)
+        self._view.noted(page, empty=self._talk.manner.nothing_noted)
 
     async def _undo(self, _: str) -> None:
         self._view.taken_back(*await self._talk.room.remembered.undo())

@@ -11,6 +11,7 @@ import anyio
 from anaphora.cli.chat_facts import Remembered
 from anaphora.cli.chat_view import ChatView
 from anaphora.domain.context import Context
+from anaphora.domain.jobs import JobState
 from anaphora.domain.search import Hit
 from anaphora.errors import InvalidInput, ModelError
 from anaphora.memory import Memory, Session
@@ -26,6 +27,8 @@ class Room:
 
     memory: Memory
     session: Session
+    #: how the session is summarised
+    strategy: str = ""
     temporary: bool = False
     #: ended, and nothing said since
     ended: bool = False
@@ -36,6 +39,13 @@ class Room:
 
     def __post_init__(self) -> None:
         self.remembered = Remembered(memory=self.memory, key=self.session.key)
+
+    async def left(self) -> int:
+        """How many jobs of the session are due or under way; not those that wait for a model that is not there."""
+        key, jobs = self.session.key, self.memory.jobs
+        due = await jobs.list(states=[JobState.QUEUED], stuck_seconds=0, user=key.user, tenant=key.tenant, limit=200)
+        now = await jobs.list(states=[JobState.RUNNING], user=key.user, tenant=key.tenant, limit=200)
+        return len({job.id for job in (*due, *now) if job.key == key})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +58,12 @@ class Manner:
     idle_seconds: float
     #: tokens of a prompt; None = as configured
     budget: int | None = None
+    #: is there a model that writes summaries?
+    memory_model: bool = False
     #: rules read each turn for facts as soon as it is said
     reads_at_once: bool = False
+    #: why a notepad may be empty
+    nothing_noted: str = ""
 
 
 class Talk:

@@ -19,6 +19,7 @@ from anaphora.domain.notepad import Page
 from anaphora.domain.search import Hit
 from anaphora.domain.summaries import Summary
 from anaphora.domain.topics import Segment
+from anaphora.services.settings import TOPICS
 
 NOTHING_YET = "I have nothing about that yet."
 #: a quote is cut after so many characters
@@ -50,8 +51,16 @@ class ChatView:
             )
         self._say("/help lists the commands, Ctrl-D ends the session.", "dim")
 
-    def farewell(self, *, session: str, messages: int) -> None:
+    def keeps_strategy(self, *, session: str, strategy: str, wanted: str) -> None:
+        """What was asked for is not how the session is summarised."""
+        self._say(
+            f"Session {session} keeps its strategy, {strategy}: --strategy {wanted} is for new sessions.", "yellow"
+        )
+
+    def farewell(self, *, session: str, messages: int, jobs: int) -> None:
         """The end of the session."""
+        if jobs:
+            self._say(f"{plural(jobs, 'job')} queued: `anaphora worker --drain` does {'it' if jobs == 1 else 'them'}.")
         self._say(f"Session {session} is ended, {plural(messages, 'message')} kept. --continue goes on with it.", "dim")
 
     def earlier(self, messages: Sequence[Message]) -> None:
@@ -155,10 +164,14 @@ class ChatView:
         for point in chain[0].points:
             self._say(f"  ({span(point.range)}) {point.text}")
 
-    def topics(self, segments: Sequence[Segment]) -> None:
+    def topics(self, segments: Sequence[Segment], *, strategy: str) -> None:
         """The topics of the session, newest first."""
-        if not segments:
-            self._say("This session keeps no topics: start with `chat --strategy topics`.")
+        if not segments and strategy == TOPICS:
+            self._say("There are no topics yet: nothing was said.")
+        elif not segments:
+            self._say(
+                f"This session keeps no topics: its strategy is {strategy}. New ones do with `chat --strategy topics`."
+            )
         for segment in segments:
             topic = segment.topic
             again = " (again)" if segment.continues else ""
@@ -198,12 +211,12 @@ class ChatView:
         more = f"{len(facts) - _FACTS} more; " if len(facts) > _FACTS else ""
         self._say(f"  {more}`anaphora facts` corrects, shares and deletes them", "dim")
 
-    def noted(self, page: Page | None, *, user: str) -> None:
+    def noted(self, page: Page | None, *, empty: str) -> None:
         """What `/notepad` brought."""
-        if page is None or not page.text:
-            self._say(f"Nothing is noted of {user} yet.")
+        if page is None:
+            self._say(empty)
             return
-        self._say(page.text)
+        self._say(page.text or "(Everything was taken out.)")
         self._say(f"  version {page.version}, {origin(page)}; `anaphora notepad` rewrites it and goes back", "dim")
 
     def taken_back(self, fact: Fact, left: Fact | None) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from anaphora.bootstrap import Services
 from anaphora.cli.editor import edited
-from anaphora.cli.notepad_view import page_json, show_page, show_pages
+from anaphora.cli.notepad_view import page_json, show_page, show_pages, why_empty
 from anaphora.cli.options import Agent, AsJson, Db, Limit, Tenant, User
 from anaphora.cli.output import emit, say
 from anaphora.cli.running import Access, run, settings_from
@@ -39,7 +39,7 @@ def show(*, user: User, agent: Agent = None, db: Db = None, tenant: Tenant = Non
     if as_json:
         emit({"page": page_json(page) if page is not None else None})
     else:
-        show_page(page, empty=_nothing(settings))
+        show_page(page, empty=why_empty(settings))
 
 
 def history(
@@ -57,7 +57,7 @@ def history(
     if as_json:
         emit({"pages": [page_json(page) for page in pages]})
     else:
-        show_pages(pages, empty=_nothing(settings))
+        show_pages(pages, empty=why_empty(settings))
 
 
 def edit(
@@ -103,17 +103,6 @@ def _edited(page: Page | None) -> str:
     if text is None:
         raise typer.Abort
     return text
-
-
-def _nothing(settings: Settings) -> str:
-    """Why a notepad may be empty."""
-    if settings.notepad.enabled == "none":
-        return "Nothing is noted: the setting notepad.enabled is none."
-    if settings.memory_model_for(settings.agent, task="reflect").model is None:
-        return "Nothing is noted: no page is written without a language model, and none is configured."
-    if settings.notepad.enabled == "topics":
-        return "Nothing is noted yet: a page is written when a session ends that the strategy topics serves."
-    return "Nothing is noted yet: a page is written when a session ends."
 
 
 def _tell(page: Page, text: str, *, as_json: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from anaphora.cli.output import cell, plural, say, table
 from anaphora.domain.notepad import Page, PageAction
+from anaphora.settings import Settings
 
 
 def page_json(page: Page) -> dict[str, Any]:
@@ -41,6 +42,17 @@ def origin(page: Page) -> str:
             return f"from {read}, by {page.model}"
         case _:
             return str(page.action)
+
+
+def why_empty(settings: Settings) -> str:
+    """Why a notepad may be empty."""
+    if settings.notepad.enabled == "none":
+        return "Nothing is noted: the setting notepad.enabled is none."
+    if settings.memory_model_for(settings.agent, task="reflect").model is None:
+        return "Nothing is noted: no page is written without a language model, and none is configured."
+    if settings.notepad.enabled == "topics":
+        return "Nothing is noted yet: a page is written when a session ends that the strategy topics serves."
+    return "Nothing is noted yet: a page is written when a session ends."
 
 
 def show_page(page: Page | None, *, empty: str) -> None:
