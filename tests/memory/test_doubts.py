@@ -11,7 +11,7 @@ from tests.memory.telling import held, replacing, tell
 
 from anaphora.domain.facts import FactState
 from anaphora.domain.wire import SectionName
-from anaphora.rules.facts.merging import DOUBT
+from anaphora.rules.facts.merging import DOUBT, UNLIKE
 
 pytestmark = pytest.mark.anyio
 
@@ -96,3 +96,13 @@ async def test_an_edit_closes_what_it_contradicts_until_it_is_undone(tmp_path: P
         assert await held(memory) == {"Lives in Lisbon": CLOSED, "Lives in Faro": ACTIVE}
         await memory.facts.undo(tea.id, user="ann")
         assert await held(memory) == {"Lives in Lisbon": ACTIVE, "Likes tea": ACTIVE}
+
+
+async def test_a_model_that_names_anything_as_replaced_closes_nothing_and_the_new_fact_waits(tmp_path: Path) -> None:
+    async with opened(tmp_path, chat=replacing(chess="figs"), extraction="turn", **APART) as memory:
+        await tell(memory, "I like figs.")
+        for session in ("one", "two"):
+            await tell(memory, "I play chess.", session=session)
+        assert await held(memory) == {"The user likes figs": ACTIVE, "The user plays chess": REVIEW}
+        (doubtful,) = await memory.facts.review(user="ann")
+        assert doubtful.doubt == UNLIKE

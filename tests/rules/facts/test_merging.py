@@ -10,7 +10,7 @@ from tests.rules.facts.said import fact
 
 from anaphora.domain.facts import Fact, FactState
 from anaphora.domain.messages import Trust
-from anaphora.rules.facts.merging import DOUBT, NAMED, Merge, merge, said_again
+from anaphora.rules.facts.merging import DOUBT, NAMED, UNLIKE, Merge, merge, said_again
 
 ONE = UUID(int=1)
 SAME, CLOSED, BESIDE = Merge(same=ONE), Merge(closes=(ONE,)), Merge()
@@ -85,8 +85,31 @@ def test_nothing_is_closed_if_one_of_several_cannot_be() -> None:
     assert merge("Lives in Berlin", "other", known) == Merge(doubt=DOUBT)
 
 
-def test_what_it_replaces_is_closed_whatever_it_says() -> None:
-    assert merge("Got a cat", "other", [fact(1, "Wants a pet")], replaces=ONE) == CLOSED
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        ("Plays tennis on Mondays", "Plays tennis on Tuesdays"),
+        ("Has a meeting with Anna at noon", "Has no more meetings with Anna"),
+        ("Works at Acme", "Is employed by Initech"),
+    ],
+)
+def test_what_it_replaces_is_closed_if_both_speak_of_the_same(known: str, new: str) -> None:
+    assert merge(new, "other", [fact(1, known)], replaces=ONE) == CLOSED
+
+
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        ("Likes figs", "Plays chess"),
+        ("Wants a pet", "Got a cat"),
+        ("Lives in Lisbon", "Works at Acme"),
+        ("Plays the violin", "Plays chess"),
+        ("Anna plays tennis on Mondays", "Plays tennis on Tuesdays"),
+    ],
+)
+def test_what_would_replace_a_fact_that_speaks_of_something_else_waits(known: str, new: str) -> None:
+    """Whatever a model was talked into, it closes nothing that the rules cannot tie to the new statement."""
+    assert merge(new, "other", [fact(1, known)], replaces=ONE) == Merge(doubt=UNLIKE)
 
 
 def test_it_replaces_only_what_is_known() -> None:
@@ -109,6 +132,7 @@ def test_what_waits_for_a_review_is_not_closed_and_gets_sources() -> None:
         (DOUBT, fact(1, "Lives in Lisbon", pinned=True, state=FactState.CLOSED), BESIDE),
         (DOUBT, fact(1, "Plays chess", pinned=True), BESIDE),
         (NAMED, fact(1, "Plays chess"), Merge(doubt=NAMED)),
+        (UNLIKE, fact(1, "Plays chess"), Merge(doubt=UNLIKE)),
         (DOUBT, fact(1, "Lives in Faro"), SAME),
     ],
 )

@@ -17,9 +17,12 @@ from anaphora.rules.language.words import content_key, core, is_negative, names,
 _ALIKE: Final = 0.8
 #: statements of which one denies the other need only speak of the same
 _SAME_TOPIC: Final = 0.75
+#: a statement that is named as taking another's place has so much in common with it
+_RELATED: Final = 0.5
 #: why a statement waits for the owner
 DOUBT: Final = "contradicts what the owner stands for"
 NAMED: Final = "named as taking the place of what the owner stands for"
+UNLIKE: Final = "named as taking the place of a fact that speaks of something else"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +49,8 @@ def merge(
 
     It is the same as a known fact if it says so letter by letter (`content_key`) or nearly the same: equal numbers,
     names and polarity, and almost the same telling words. It closes what it contradicts: another value of what one has
-    one of at a time (`slots`), the same with the other polarity, and what `replaces` names. A fact that its owner
+    one of at a time (`slots`), the same with the other polarity, and what `replaces` names if both speak of the same;
+    else it is doubtful, for whoever talks can have a model name anything. A fact that its owner
     added or confirmed, or pinned, is never closed: then the statement is doubtful.
 
     Args:
@@ -72,6 +76,9 @@ def merge(
         return Merge(doubt=DOUBT)
     if replaces in held:
         return Merge(doubt=NAMED)
+    named = next((fact for fact in active if fact.id == replaces and fact.id not in against), None)
+    if named is not None and not new.is_related(_Said.of(named.content, speaker)):
+        return Merge(doubt=UNLIKE)
     return Merge(closes=tuple(fact.id for fact in active if fact.id == replaces or fact.id in against))
 
 
@@ -80,11 +87,11 @@ def said_again(
 ) -> Merge:
     """What becomes of a statement that waits for a review, and is said again without a doubt about its words.
 
-    What it contradicts may stand as it did: then it waits as before. That it was named as taking the place of the
-    owner's word is not seen in its words: only the owner settles that. If an active fact says the same it is that one.
+    What it contradicts may stand as it did: then it waits as before. That it was named as taking the place of
+    another is not seen in its words: only the owner settles that. If an active fact says the same it is that one.
     """
-    if waiting.doubt == NAMED:
-        return Merge(doubt=NAMED)
+    if waiting.doubt in {NAMED, UNLIKE}:
+        return Merge(doubt=waiting.doubt)
     active = [fact for fact in known if fact.state is FactState.ACTIVE]
     return merge(waiting.content, waiting.category, active, replaces, speaker=speaker)
 
@@ -141,6 +148,14 @@ class _Said:
         if self.slot and other.slot and self.slot.name == other.slot.name and not self.negative:
             return self.slot.value != other.slot.value
         return False
+
+    def is_related(self, other: _Said) -> bool:
+        """They fill the same slot, or have half of their telling words in common, and are of the same person."""
+        if self.who != other.who:
+            return False
+        if self.slot and other.slot and self.slot.name == other.slot.name:
+            return True
+        return _share(self.words, other.words) >= _RELATED
 
 
 def _share(one: frozenset[str], other: frozenset[str]) -> float:
