@@ -31,6 +31,8 @@ from anaphora.testing.scripted import ScriptedChat
 T = TypeVar("T")
 PLACES = st.integers(0, 199)
 WORKERS = st.sampled_from(["ann", "bob"])
+#: characters of a topic from which on the next message of the user opens another
+MOST = 800
 #: longer than any lease and any pause; than any pause at all
 LONG, LONGEST = 400.0, 100_000.0
 
@@ -76,7 +78,7 @@ class Shifting(RuleBasedStateMachine):
             durability="normal",
             extraction="none",
             strategy="topics",
-            topics={"doubt": 0.9, "alone": 0.6, "summary_tokens": 60, "most_characters": 2000},
+            topics={"doubt": 0.9, "alone": 0.6, "summary_tokens": 60, "most_characters": MOST, "batch": 6},
             worker={"max_attempts": 3},
         )
         given = Overrides(
@@ -316,6 +318,7 @@ class Shifting(RuleBasedStateMachine):
             self.run(self.memory.work())
         self.laws.check(self.log)
         self.laws.check_quiet(self.log, with_model=self.with_model)
+        self.laws.check_length(self.log, most=MOST)
         if not self.log.said:
             return
         context = self._context(None)

@@ -156,6 +156,14 @@ class Tiling:
             assert not row.stale, f"{row.range} is stale for ever"
             assert row.method == ("model" if with_model else "extractive"), f"{row.range} is described by {row.method}"
 
+    def check_length(self, log: Matters, *, most: int) -> None:
+        """The open topic has not grown beyond what a topic may have, however long its doubts wait for each other."""
+        followed = sorted(seq for seq in self.open_words(log) if seq < self._position())
+        said = sum(len(log.said[seq] or "") for seq in followed)
+        # where it grew too long, only what is no message of the user came behind; what was edited since is longer now
+        assert said < 2 * most, f"the open topic has {said} characters: {followed}"
+        self.seen["a long open topic"] += said > most // 2
+
     def open_words(self, log: Matters) -> set[int]:
         """The messages behind the last closed topic."""
         topics = self.topics()

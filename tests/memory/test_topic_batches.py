@@ -80,18 +80,22 @@ async def test_doubts_wait_for_each_other_and_one_call_settles_and_describes_the
         assert (networks.topic.name, lunch.topic.name) == ("I want to learn", "By the way, I")
 
 
-async def test_topics_that_certainly_ended_wait_too_and_are_described_in_one_call(tmp_path: Path) -> None:
+async def test_a_topic_that_ended_with_a_return_waits_too_and_is_described_in_the_one_call(tmp_path: Path) -> None:
     chat = ScriptedChat(script := Counting())
-    options = {"batch": 8, "most_characters": 300, "doubt": 0.0, "alone": 0.0}
+    options = {"batch": 8, "doubt": 0.0, "alone": 0.0}
     async with opened(tmp_path, chat=chat, strategy="topics", topics=options) as memory:
         session = memory.session(user="ann", session="s")
         await talk(session, NETWORKS)
+        await session.end()
         await memory.work()
-        assert script.titles == []
-        await talk(session, (*NETWORKS, *LUNCH))
+        before = len(script.titles)
+        await talk(session, (*PLANTS, BACK))
         await memory.work()
-        assert len(await session.topics()) > 2
-        assert script.titles == [TITLE]
+        assert spans(await session.topics()) == [(0, 6, "described"), (6, 12, "open")]
+        await talk(session, NETWORKS)
+        await memory.work()
+        assert spans(await session.topics()) == [(0, 6, "described"), (6, 10, "described"), (10, 18, "open")]
+        assert script.titles[before:] == [TITLE]
 
 
 async def test_the_end_of_a_session_settles_what_waits(tmp_path: Path) -> None:

@@ -124,10 +124,32 @@ def test_points_and_verbatim_messages_are_all_there_is(lengths: list[tuple[int, 
 
 
 @pytest.mark.parametrize(
+    ("numbers", "waits"),
+    [
+        ({}, True),
+        ({"messages": 47}, True),
+        ({"messages": 48}, False),
+        ({"tokens": 2000, "opened": 2000}, True),
+        ({"tokens": 500, "opened": 2001}, True),
+        ({"tokens": 501, "opened": 2001}, False),
+        ({"characters": 24_999}, True),
+        ({"characters": 25_000}, False),
+    ],
+)
+def test_what_may_begin_a_topic_waits_while_it_is_few_messages_that_have_room(
+    numbers: dict[str, int], *, waits: bool
+) -> None:
+    least = {"messages": 1, "tokens": 1, "opened": 1, "characters": 1}
+    assert SEED.may_wait(**{**least, **numbers}) is waits
+
+
+@pytest.mark.parametrize(
     ("numbers", "wrong"),
     [
         ({"least_messages": 0}, "least_messages"),
         ({"most_messages": 2}, "most_messages"),
+        ({"batch": 0}, "batch"),
+        ({"batch_tokens": 0}, "batch_tokens"),
         ({"alone": 0.5}, "alone"),
         ({"doubt": 1.5}, "doubt"),
         ({"summary_tokens": 47}, "summary_tokens"),

@@ -28,7 +28,7 @@ from anaphora.ports.topics import SegmentDraft, SegmentsRequest, TopicDraft, Top
 from anaphora.rules.topics.described import described
 from anaphora.rules.topics.detector import MAX_CLOSED, Track, carry_on
 from anaphora.rules.topics.views import RECENT, heard
-from anaphora.rules.topics.walking import Cut, Numbered, doubts, settled, unsettled, walk
+from anaphora.rules.topics.walking import Cut, Numbered, Walked, doubts, settled, unsettled, walk
 from anaphora.services.fencing import still_ours
 from anaphora.services.meanings import Meanings
 from anaphora.services.planning import Planning
@@ -163,14 +163,14 @@ class Follow:
         model = self.judge_by_agent.get(assignment.row.key.agent, self.judge)
         track, said = await self._heard(assignment)
         limits, scale = assignment.strategy.limits, self.meanings.scale
+        if not assignment.before and not assignment.messages:
+            return self._ended(assignment, ())
         if model is None:
             return self._ended(assignment, walk(track, said, settle=None, scale=scale, limits=limits).cuts)
         clear = walk(track, said, settle=unsettled, scale=scale, limits=limits)
-        first = clear.cuts[0].seq if clear.cuts else clear.waits_at
-        if first is None and not (assignment.ends and (assignment.before or assignment.messages)):
-            return self._ended(assignment, ())
-        if first is not None and assignment.stop - first < assignment.strategy.batch and not assignment.ends:
-            return _Made(topics=(), stop=first)
+        certain = self._certain(assignment, clear)
+        if not assignment.ends and (certain.stop == assignment.stop or _waits(assignment, clear)):
+            return certain
         rest = [] if clear.waits_at is None else [each for each in said if each[0] >= clear.waits_at]
         doubtful = doubts(clear.track, rest, scale=scale, limits=limits)
         drafts = await self._asked(model, assignment, fence, clear.cuts, doubtful)
@@ -213,6 +213,13 @@ class Follow:
     def _ended(self, assignment: _Assignment, cuts: Sequence[Cut]) -> _Made:
         """All of the claim is settled; the last topic ends with its session."""
         return _Made(topics=self._topics(assignment, cuts, ends=assignment.ends), stop=assignment.stop)
+
+    def _certain(self, assignment: _Assignment, walked: Walked) -> _Made:
+        """The topics up to the last that has grown as long as one may; what follows it waits."""
+        sure = max((at for at, cut in enumerate(walked.cuts, 1) if cut.why is Closed.FULL), default=0)
+        waits_at = assignment.stop if walked.waits_at is None else walked.waits_at
+        stop = walked.cuts[sure].seq if sure < len(walked.cuts) else waits_at
+        return _Made(topics=self._topics(assignment, walked.cuts[:sure]), stop=stop)
 
     def _topics(self, assignment: _Assignment, cuts: Sequence[Cut], *, ends: bool = False) -> tuple[Topic, ...]:
         """The topics that were cut off, not described yet."""
@@ -326,8 +333,27 @@ class Follow:
         unit.jobs.finish(fence, now=now)
         # read again: on a database with many writers, appends that waited for this job's row are visible only now
         row = unit.sessions.get(job.tenant, job.session_id)
-        if row is not None and (stop < row.head or row.ended_at != read.ended_at):
+        if row is not None and (row.ended_at != read.ended_at or self._more(unit, row, stop)):
             self.planning.plan_compaction(unit, row, now=now)
+
+    def _more(self, unit: Unit, row: SessionRow, stop: int) -> bool:
+        """Whether something can be followed beyond what was read; what waits in that is not looked at again."""
+        strategy = self.strategies.get(row.strategy)
+        plan = strategy.plan(row.state_at(unit.summaries.head(row.key.tenant, row.id, live_reader(strategy.name))))
+        return plan is not None and plan.read.stop > stop
+
+
+def _waits(assignment: _Assignment, walked: Walked) -> bool:
+    """Whether what is behind the first end or doubt waits for more, so that one call settles and describes it all."""
+    open_from = assignment.stop if walked.waits_at is None else walked.waits_at
+    first = walked.cuts[0].seq if walked.cuts else open_from
+    doubtful = sum(len(message.content) for message in assignment.messages if message.seq >= open_from)
+    return assignment.strategy.may_wait(
+        messages=assignment.stop - first,
+        tokens=sum(message.tokens for message in assignment.messages if message.seq >= first),
+        opened=sum(message.tokens for message in (*assignment.before, *assignment.messages)),
+        characters=walked.track.open.characters + doubtful,
+    )
 
 
 def _utterance(message: Message, vectors: Mapping[UUID, Sequence[float]]) -> Utterance:

@@ -58,6 +58,8 @@ class TopicsSettings(Section):
     alone: float = 0.12
     #: None: 48, and 1 where `extraction = "turn"`
     batch: int | None = None
+    #: None: half of the smallest `context_budget`
+    batch_tokens: int | None = None
     summary_tokens: int = 120
     thread_threshold: float = 0.75
     threads: int = 2

@@ -186,9 +186,12 @@ class Settings(BaseSettings):
         return made
 
     def _topics(self) -> Topics:
-        """Who reads every turn by itself does not wait for a batch of them either."""
-        given = self.topics.model_dump(exclude_none=True)
-        return Topics(**({"batch": 1} if self.extraction == "turn" else {}) | given)
+        """Who reads every turn by itself does not wait for a batch of them; what waits has room in any prompt."""
+        budgets = (agent.context_budget for agent in self.agents.values() if agent.context_budget is not None)
+        defaults = {"batch_tokens": min((self.context_budget, *budgets)) // 2}
+        if self.extraction == "turn":
+            defaults["batch"] = 1
+        return Topics(**{**defaults, **self.topics.model_dump(exclude_none=True)})
 
     def batches(self) -> BatchExtraction:
         """How sessions are read for facts.

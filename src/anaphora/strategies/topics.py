@@ -19,6 +19,8 @@ from anaphora.rules.topics.detector import Limits
 
 #: messages that may wait for a model's word at most
 MAX_WAITING: Final = 128
+#: the share of `batch_tokens` that may wait where the open topic alone has more
+_BESIDE_MORE: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,8 @@ class Topics:
     alone: float = 0.12
     #: messages that may wait for a model's word, so that one call settles many doubts; 1: none waits
     batch: int = 48
+    #: tokens of the open topic, with what waits, that a prompt has room for; beside more, a quarter of them may wait
+    batch_tokens: int = 2000
     #: size of a topic's summary, in tokens
     summary_tokens: int = 120
     #: how relevant closed topics of the session must be to stand word by word, and how many may
@@ -51,6 +55,8 @@ class Topics:
             )
         if not 1 <= self.batch <= MAX_WAITING:
             raise InvalidInput(f"batch must be between 1 and {MAX_WAITING}")
+        if self.batch_tokens < 1:
+            raise InvalidInput("batch_tokens must be at least 1")
         if not 0 <= self.alone <= self.doubt <= 1:
             raise InvalidInput("alone and doubt must be between 0 and 1, and alone not above doubt")
         if self.summary_tokens < 48:
@@ -89,6 +95,19 @@ class Topics:
             doubt=self.doubt,
             alone=self.alone,
         )
+
+    def may_wait(self, *, messages: int, tokens: int, opened: int, characters: int) -> bool:
+        """Whether what may begin a topic still waits for the model's word.
+
+        Args:
+            messages: from the first that may, and `tokens`: what they have together.
+            tokens: see `messages`.
+            opened: tokens of the open topic, as it stands in prompts meanwhile: those are among them.
+            characters: of the open topic, if nothing that is doubtful ends it.
+
+        """
+        most = self.batch_tokens if opened <= self.batch_tokens else self.batch_tokens // _BESIDE_MORE
+        return messages < self.batch and tokens <= most and characters < self.most_characters
 
     def plan(self, state: State) -> Plan | None:
         """What was said since topics were last followed, up to the last finished turn."""
