@@ -19,7 +19,7 @@ from tests.server.harness import HERE, Known, Service, operator, person, served
 from anaphora.server import create_app
 from anaphora.server.logs import Format, service_logs
 from anaphora.server.metrics import Metrics
-from anaphora.server.tracing import operation_of
+from anaphora.server.tracing import BESIDE, operation_of
 
 pytestmark = pytest.mark.anyio
 
@@ -209,20 +209,32 @@ async def test_what_is_done_with_a_memory_is_a_span_of_the_conventions_without_c
 
 
 @pytest.mark.parametrize(
-    ("name", "path", "operation"),
+    ("name", "operation"),
     [
-        ("append", "/v1/sessions/{session}/messages", "create_memory"),
-        ("edit_fact", "/v1/facts/{fact}", "update_memory"),
-        ("delete_fact", "/v1/facts/{fact}", "delete_memory"),
-        ("search_documents", "/v1/knowledge/search", "search_memory"),
-        ("restore", "/v1/restore", "upsert_memory"),
-        ("create_key", "/v1/keys", None),
-        ("list_jobs", "/v1/jobs", None),
-        ("health", "/health", None),
+        ("append", "create_memory"),
+        ("send", "create_memory"),
+        ("edit_fact", "update_memory"),
+        ("pause", "update_memory"),
+        ("delete_fact", "delete_memory"),
+        ("delete_legacy_fact", "delete_memory"),
+        ("search_documents", "search_memory"),
+        ("fact_history", "search_memory"),
+        ("export_memory", "search_memory"),
+        ("restore", "upsert_memory"),
+        ("create_key", None),
+        ("list_jobs", None),
+        ("health", None),
     ],
 )
-async def test_an_operation_is_what_its_name_begins_with(name: str, path: str, operation: str | None) -> None:
-    assert operation_of(name, path) == operation
+async def test_an_operation_is_what_its_name_begins_with_or_says(name: str, operation: str | None) -> None:
+    assert operation_of(name) == operation
+
+
+async def test_every_operation_is_a_span_or_is_known_to_be_beside_the_memory(tmp_path: Path) -> None:
+    async with served(tmp_path) as service:
+        paths = (await service.nobody.get("/v1/openapi.json")).json()["paths"]
+    names = {found["operationId"] for methods in paths.values() for found in methods.values()}
+    assert {name for name in names if operation_of(name) is None} == BESIDE
 
 
 async def test_probes_may_ask_without_wanting_the_answer_itself(tmp_path: Path) -> None:

@@ -29,8 +29,21 @@ _VERBS: Final = {
     **dict.fromkeys(("delete", "erase", "reset", "remove"), "delete_memory"),
     **dict.fromkeys(("search", "recall", "build", "context", "list", "show", "review", "count"), "search_memory"),
 }
-#: what is beside the memory
-_BESIDE: Final = ("/v1/keys", "/v1/audit", "/v1/jobs")
+#: those whose names begin otherwise
+_NAMED: Final = {
+    **dict.fromkeys(("new_session", "send", "stream"), "create_memory"),
+    **dict.fromkeys(("end_session", "rebuild_session", "pause", "resume"), "update_memory"),
+    **dict.fromkeys(("diff_summaries", "fact_history", "notepad_history", "export_memory", "stats"), "search_memory"),
+}
+#: operations that do nothing with what is remembered
+BESIDE: Final = frozenset(
+    {
+        *("me", "defaults", "retention_policy", "follow"),
+        *("list_jobs", "retry_job", "retry_jobs", "list_audit"),
+        *("list_keys", "create_key", "rotate_key", "revoke_key"),
+        *("health", "ready", "metrics"),
+    }
+)
 _SERVER_ERROR: Final = 500
 
 #: of a path: its segments, None for parameters; then the path as it was written, and what it does
@@ -102,17 +115,17 @@ class Tracing:
         for path, methods in self._document()["paths"].items():
             pattern = [None if segment.startswith("{") else segment for segment in path.split("/")]
             for method, described in methods.items():
-                operation = operation_of(described["operationId"], path)
+                operation = operation_of(described["operationId"])
                 if operation is not None:
                     found.setdefault(method.upper(), []).append((pattern, path, operation))
         return found
 
 
-def operation_of(name: str, path: str) -> str | None:
+def operation_of(name: str) -> str | None:
     """What the operation of that name does with a memory; None: it is about something else."""
-    if not path.startswith("/v1/") or path.startswith(_BESIDE):
+    if name in BESIDE:
         return None
-    return _VERBS.get(name.partition("_")[0])
+    return _NAMED.get(name) or _VERBS.get(name.partition("_")[0])
 
 
 def _describe(span: Span, scope: Scope, status: int) -> None:
