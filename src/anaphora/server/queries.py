@@ -26,4 +26,6 @@ async def check_queries(request: Request) -> None:
     counted = Counter(name for name, _ in request.query_params.multi_items() if name not in SEVERAL)
     twice = sorted(name for name, count in counted.items() if count > 1)
     if twice:
-        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, f"the query names {twice[0][:40]!r} more than once: once is enough")
+        raise Refused(
+            HTTPStatus.UNPROCESSABLE_ENTITY, f"the query names {twice[0][:40]!r} more than once: once is enough"
+        )
