@@ -394,9 +394,3 @@ def test_undoing_a_confirmation_brings_back_what_it_had_closed(run: Run, importe
 def whole(database: Path) -> bytes:
     """Everything that the files of the database hold."""
     return b"".join(file.read_bytes() for file in sorted(database.parent.glob(f"{database.name}*")))
-
-
-def test_with_categories_of_ones_own_no_fact_needs_one(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANAPHORA_FACTS__CATEGORIES", '["health", "work"]')
-    add(run, "Has asthma")
-    assert contents(run, "--category", "work") == ["Has asthma"]
