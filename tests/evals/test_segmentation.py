@@ -17,7 +17,10 @@ from anaphora.evals.boundaries import marks, pk, precision_and_recall, window, w
 from anaphora.evals.segmentation import Dialogue, evaluate, read, shifts
 from anaphora.models.embedders.profiles import GENERIC
 from anaphora.ports.models import EmbedderProfile
+from anaphora.rules.topics.detector import Limits
 from anaphora.services.importing.values import BadFile
+from anaphora.settings import load
+from anaphora.strategies.topics import Topics
 from anaphora.testing.embeddings import by_topics
 
 
@@ -164,3 +167,26 @@ def test_a_file_that_cannot_be_measured_is_told_in_one_line(tmp_path: Path, text
         read(file)
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_the_strategy_cuts_as_it_is_configured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "dialogues.json"
+    file.write_text(json.dumps([DIALOGUE]), encoding="utf-8")
+    plain = document(capsys, str(file), "--no-embedder", "--json")
+    monkeypatch.setenv("ANAPHORA_TOPICS__LEAST_MESSAGES", "5")
+    late = document(capsys, str(file), "--no-embedder", "--json")
+    monkeypatch.setenv("ANAPHORA_TOPICS__LEAST_MESSAGES", "1")
+    monkeypatch.setenv("ANAPHORA_TOPICS__DOUBT", "1")
+    monkeypatch.setenv("ANAPHORA_TOPICS__ALONE", "1")
+    always = document(capsys, str(file), "--no-embedder", "--json")
+    assert (plain["recall"], late["recall"]) == (1.0, 0.0)
+    assert (always["precision"], always["recall"]) == (pytest.approx(1 / 7, abs=1e-4), 1.0)
+    assert plain["baselines"] == late["baselines"] == always["baselines"]
+
+
+def test_with_its_defaults_the_strategy_cuts_as_the_rules_do() -> None:
+    strategy = load(db=":memory:").strategies().get("topics")
+    assert isinstance(strategy, Topics)
+    assert strategy.limits == Limits()

@@ -23,7 +23,9 @@ from anaphora.evals.archived import PROMPTS, archiving
 from anaphora.evals.cases import Case
 from anaphora.evals.figures import BUDGETS, DEPTHS
 from anaphora.evals.measure import evaluate
+from anaphora.services.settings import TOPICS
 from anaphora.settings import RollingPairsSettings, Settings
+from anaphora.strategies.topics import Topics
 
 #: messages that no session has
 _NEVER = 1 << 40
@@ -110,7 +112,9 @@ def segmentation(file: File, *, no_embedder: NoEmbedder = False, as_json: AsJson
     embedder = None if no_embedder else embedder_from(settings)
     if embedder is None and not no_embedder and settings.embedder != "none":
         note(_NO_EMBEDDER)
-    figures = dialogues_file.evaluate(dialogues, embedder, note)
+    strategy = settings.strategies().get(TOPICS)
+    limits = strategy.limits if isinstance(strategy, Topics) else None
+    figures = dialogues_file.evaluate(dialogues, embedder, note, limits)
     if as_json:
         emit(figures, as_given=True)
         return

@@ -52,13 +52,16 @@ def read(path: Path) -> list[Dialogue]:
     return found
 
 
-def evaluate(dialogues: Sequence[Dialogue], embedder: Embedder | None, tell: Tell) -> dict[str, Any]:
+def evaluate(
+    dialogues: Sequence[Dialogue], embedder: Embedder | None, tell: Tell, limits: Limits | None = None
+) -> dict[str, Any]:
     """Follow the topics of every dialogue, message by message, each as if the user had said it; no model is asked.
 
     Args:
         dialogues: at least one.
         embedder: None: words decide alone.
         tell: told how far it is.
+        limits: when a topic may end, as the strategy is configured; None: its defaults. The baselines have their own.
 
     Returns:
         `pk`, `windowdiff` (means over the dialogues that are long enough to be measured, else None), `f1`,
@@ -73,7 +76,7 @@ def evaluate(dialogues: Sequence[Dialogue], embedder: Embedder | None, tell: Tel
     found: dict[str, list[Marks]] = {}
     for number, dialogue in enumerate(dialogues, start=1):
         said = _said(dialogue, embedder)
-        for name, ends in _systems(said, scale).items():
+        for name, ends in _systems(said, scale, limits).items():
             found.setdefault(name, []).append(ends)
         if number % _TOLD == 0:
             tell(f"{number:,} of {len(dialogues):,} dialogues")
@@ -86,19 +89,19 @@ def evaluate(dialogues: Sequence[Dialogue], embedder: Embedder | None, tell: Tel
     }
 
 
-def shifts(said: Sequence[Utterance], scale: Scale | None = None) -> tuple[bool, ...]:
+def shifts(said: Sequence[Utterance], scale: Scale | None = None, limits: Limits | None = None) -> tuple[bool, ...]:
     """For every message but the first, whether it opens a topic."""
     track, opened = Track(), []
     for message in said:
-        track, verdict = follow(track, message, scale=scale)
+        track, verdict = follow(track, message, scale=scale, limits=limits)
         opened.append(verdict.shifts)
     return tuple(opened[1:])
 
 
-def _systems(said: Sequence[Utterance], scale: Scale | None) -> Mapping[str, Marks]:
+def _systems(said: Sequence[Utterance], scale: Scale | None, limits: Limits | None) -> Mapping[str, Marks]:
     places = range(1, len(said))
     found = {
-        "anaphora": shifts(said, scale),
+        "anaphora": shifts(said, scale, limits),
         "never": tuple(False for _ in places),
         f"every {EVERY}": tuple(place % EVERY == 0 for place in places),
     }
