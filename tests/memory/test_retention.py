@@ -88,7 +88,8 @@ async def test_a_session_and_an_agent_may_have_times_of_their_own(tmp_path: Path
         with pytest.raises(NotFound):
             await memory.retention.restore(user="alice", session="own")
         clock.jump(timedelta(days=4).total_seconds())
-        await memory.work()
+        await memory.work()  # it summarises what is about to expire
+        await memory.retention.run()
         assert sorted(row.key.session for row in await memory.retention.expired()) == ["brief", "own"]
         await memory.session(user="alice", session="own").add("user", "writing brings it back")
         assert sorted(row.key.session for row in await memory.sessions()) == ["kept", "long", "own"]
@@ -164,3 +165,52 @@ async def test_archived_documents_are_out_of_sight_with_their_session_and_come_b
             await memory.knowledge.get(document.id, user="alice")
         await memory.retention.restore(user="alice", session="s1")
         assert await told() == before
+
+
+@pytest.mark.parametrize("strategy", ["rolling_pairs", "sliding_window", "token_budget", "topics", "batch_extraction"])
+@pytest.mark.parametrize("extraction", ["none", "batch"])
+async def test_a_session_that_is_too_short_for_a_summary_gets_one_before_it_expires(
+    tmp_path: Path, strategy: str, extraction: str
+) -> None:
+    """Nothing expires unsummarised: without a model, sentences of it do."""
+    clock = FakeClock()
+    options: Mapping[str, Any] = {"retention": {"days": 7.0}, "extraction": extraction}
+    if (strategy, extraction) == ("batch_extraction", "none"):
+        pytest.skip("it reads nothing without extraction: see below")
+    async with opened(tmp_path, clock=clock, **options) as memory:
+        chat = memory.session(user="alice", session="s1", strategy=strategy)
+        await chat.add("user", "I keep my bicycle in the cellar.")
+        await chat.add("assistant", "Noted.")
+        await chat.add("user", "And the key hangs behind the door.")
+        await memory.work()
+        clock.jump(timedelta(days=8).total_seconds())
+        swept = await memory.retention.run()
+        assert swept.expired + swept.kept == 1
+        await memory.work()
+        await memory.retention.run()
+        assert [row.key.session for row in await memory.retention.expired()] == ["s1"]
+        await memory.retention.restore(user="alice", session="s1")
+        made = await chat.summaries() if extraction == "none" and strategy != "topics" else ()
+        assert [summary.range.stop for summary in made] == [3] * len(made)
+        assert made or extraction == "batch" or strategy == "topics"
+    assert await broken(tmp_path) == []
+
+
+async def test_no_summary_is_made_of_a_session_that_is_used_again_or_expires_unsummarised(tmp_path: Path) -> None:
+    clock = FakeClock()
+    options: Mapping[str, Any] = {"retention": {"days": 7.0}, "extraction": "none"}
+    async with opened(tmp_path, clock=clock, **options) as memory:
+        chat = memory.session(user="alice", session="s1")
+        await chat.add("user", "hello")
+        await memory.work()
+        assert not await chat.summaries()
+        clock.jump(timedelta(days=8).total_seconds())
+        assert (await memory.retention.run()).kept == 1
+        await chat.add("user", "I am back")
+        await memory.work()
+        assert not await chat.summaries()
+        clock.jump(timedelta(days=8).total_seconds())
+    hasty: Mapping[str, Any] = {**options, "retention": {"days": 7.0, "unsummarised": True}}
+    async with opened(tmp_path, clock=clock, **hasty) as memory:
+        assert (await memory.retention.run()).expired == 1
+        assert not await memory.jobs.live()

@@ -153,6 +153,7 @@ def _summarise(ground: Ground, extract: Extract) -> Summarise:
         randomness=world.randomness,
         failpoint=world.failpoint,
         work=ground.planning.work,
+        retention=settings.retain(),
         extract=extract if joins else None,
     )
 

@@ -154,7 +154,12 @@ def _services(ground: Ground) -> Services:
     talker, talkers = talkers_from(ground.settings, ground.chat_model, ground.models)
     erase = _erase(ground)
     retain = Retain(
-        store=store, erase=erase, policy=ground.settings.retain(), clock=world.clock, failpoint=world.failpoint
+        store=store,
+        erase=erase,
+        planning=ground.planning,
+        policy=ground.settings.retain(),
+        clock=world.clock,
+        failpoint=world.failpoint,
     )
     worker, jobs = worker_and_jobs(ground, [erase.finish_all, retain.run_all])
     return Services(

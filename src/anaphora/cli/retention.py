@@ -105,7 +105,7 @@ def sweep(*, db: Db = None, tenant: Tenant = None, as_json: AsJson = False) -> N
         return
     say(f"{plural(swept.expired, 'session')} expired, {plural(swept.erased, 'session')} erased.")
     if swept.kept:
-        note(f"{plural(swept.kept, 'session')} kept: something of them is still to be read (`anaphora worker`).")
+        note(f"{plural(swept.kept, 'session')} kept: to be read or summarised first (`anaphora worker`).")
 
 
 def restore(

@@ -26,7 +26,7 @@ class Retention:
     by_agent: Mapping[str, float | None] = field(default_factory=dict)
     #: days after which what is out of sight is erased
     grace_days: float = 7.0
-    #: whether sessions expire of which something is still to be read
+    #: whether sessions expire of which something is still to be read or summarised
     unsummarised: bool = False
 
     def __post_init__(self) -> None:
@@ -49,6 +49,11 @@ class Retention:
         """When a session expires that was last used then; None: never."""
         days = self.days_of(agent, own)
         return None if days is None else used_at + timedelta(days=days)
+
+    def is_over(self, agent: str, own: float | None, used_at: datetime, now: datetime) -> bool:
+        """Whether a session that was last used then has been kept for its time."""
+        at = self.expires_at(agent, own, used_at)
+        return at is not None and at <= now
 
     def erased_at(self, expired_at: datetime) -> datetime:
         """Until when what expired then can be brought back."""

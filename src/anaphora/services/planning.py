@@ -83,6 +83,22 @@ class Planning:
             return False
         return self._plan(unit, row, strategy.job, now=now, run_at=now)
 
+    def covered(self, unit: Unit, row: SessionRow) -> int:
+        """Up to which message a summary, a topic or a chunk answers for the session."""
+        tenant = row.key.tenant
+        strategy = self.strategies.get(row.strategy)
+        read = max((chunk.range.stop for chunk in unit.chunks.list(tenant, row.id, limit=1)), default=0)
+        if strategy.job is JobKind.FOLLOW and row.ended_at is None:
+            return read  # its last topic is open, and has no description
+        return max(unit.summaries.head(tenant, row.id, live_reader(strategy.name)).position, read)
+
+    def plan_closing(self, unit: Unit, row: SessionRow, *, now: datetime) -> bool:
+        """Queue what brings the session's strategy to its end, due or not; topics are closed where a session ends."""
+        job = self.strategies.get(row.strategy).job
+        if job is JobKind.FOLLOW and row.ended_at is None:
+            unit.sessions.set_ended(row.key.tenant, row.id, ended_at=now)
+        return self._plan(unit, row, job, now=now, run_at=now)
+
     def plan_describe(self, unit: Unit, row: SessionRow, *, now: datetime) -> bool:
         """Queue describing topics that have no description, or one that is stale."""
         self._withdraw_waiting_for_model(unit, row, JobKind.DESCRIBE, now=now)

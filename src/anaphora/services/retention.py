@@ -11,13 +11,14 @@ from typing import Final
 
 from anaphora.domain.erasure import ErasureKind, Target
 from anaphora.domain.jobs import JobState
-from anaphora.domain.keys import SessionKey, check_limit
+from anaphora.domain.keys import SeqRange, SessionKey, check_limit
 from anaphora.errors import NotFound
 from anaphora.ports.clock import Clock, Failpoint
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Store, Unit
 from anaphora.rules.retention import Retention, checked_days
 from anaphora.services.erase import Erase
+from anaphora.services.planning import Planning
 
 log = logging.getLogger("anaphora.retention")
 
@@ -35,7 +36,7 @@ class Swept:
     expired: int = 0
     #: gone for good
     erased: int = 0
-    #: would have expired, but something of them is still to be read
+    #: would have expired, but something of them is still to be read or summarised
     kept: int = 0
 
 
@@ -45,6 +46,7 @@ class Retain:
 
     store: Store
     erase: Erase
+    planning: Planning
     policy: Retention
     clock: Clock
     failpoint: Failpoint
@@ -133,16 +135,23 @@ class Retain:
         return expired, kept
 
     def _is_due(self, row: SessionRow, now: datetime) -> bool:
-        at = self.policy.expires_at(row.key.agent, row.keep_days, row.updated_at)
-        return at is not None and at <= now
+        return self.policy.is_over(row.key.agent, row.keep_days, row.updated_at, now)
 
     def _put_out_of_sight(self, unit: Unit, key: SessionKey, now: datetime) -> bool:
         row = unit.sessions.lock(key)
         if row is None or row.expired_at is not None or not self._is_due(row, now):
             return False
-        if not self.policy.unsummarised and _is_to_be_read(unit, row):
+        if not self.policy.unsummarised and (_is_to_be_read(unit, row) or self._is_to_be_closed(unit, row, now)):
             return False
         unit.sessions.expire(row, now=now)
+        return True
+
+    def _is_to_be_closed(self, unit: Unit, row: SessionRow, now: datetime) -> bool:
+        """Whether messages have neither a summary nor a chunk, nor belong to a topic; then one is due (ADR 0024)."""
+        covered = self.planning.covered(unit, row)
+        if not row.state(covered).live(SeqRange(min(covered, row.head), row.head)):
+            return False
+        self.planning.plan_closing(unit, row, now=now)
         return True
 
     def _over(self, unit: Unit, tenant: str, now: datetime) -> Sequence[SessionRow]:

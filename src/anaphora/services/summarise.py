@@ -23,6 +23,7 @@ from anaphora.ports.store import Store, Unit
 from anaphora.ports.strategies import Compaction
 from anaphora.rules import points as rule
 from anaphora.rules.batching import batch_stop, got_no_use
+from anaphora.rules.retention import Retention
 from anaphora.rules.structured import carried, checked_structure
 from anaphora.rules.validity import MAX_OVERSIZE, checked_statements, checked_text
 from anaphora.services import summary_events as events
@@ -83,6 +84,8 @@ class Summarise:
     randomness: Randomness
     failpoint: Failpoint
     work: Work
+    #: when sessions expire: then they are summarised to their ends
+    retention: Retention = field(default_factory=Retention)
     #: who reads for facts, if the same model does both: what is unread is read in the same call
     extract: Extract | None = None
 
@@ -180,7 +183,8 @@ class Summarise:
     def _due(self, unit: Unit, job: Job, row: SessionRow, strategy: Compaction) -> tuple[str, Head, Plan | None]:
         live = unit.summaries.head(job.tenant, row.id, live_reader(strategy.name))
         if job.kind is JobKind.SUMMARISE:
-            return live_reader(strategy.name), live, strategy.plan(row.state_at(live))
+            plan = strategy.plan(row.state_at(live)) or self._closing(row, live, strategy)
+            return live_reader(strategy.name), live, plan
         reader = rebuild_reader(strategy.name)
         head = unit.summaries.head(job.tenant, row.id, reader)
         if head == Head():
@@ -190,6 +194,13 @@ class Summarise:
                 unit.summaries.move_head(row, reader, old=head, new=start, now=self.clock.now())
                 head = start
         return reader, head, strategy.rebuild_plan(row.state(head.position), live.position)
+
+    def _closing(self, row: SessionRow, live: Head, strategy: Compaction) -> Plan | None:
+        """The rest of a session that is about to expire, which is not to happen unsummarised."""
+        policy = self.retention
+        if policy.unsummarised or not policy.is_over(row.key.agent, row.keep_days, row.updated_at, self.clock.now()):
+            return None
+        return strategy.rebuild_plan(row.state_at(live), row.head)
 
     # -- ask and validate --------------------------------------------------------------------------------------
 

@@ -168,7 +168,7 @@ class RetentionSettings(Section):
     days: float | None = Field(default=None, ge=0, le=36_525)
     #: days after which what is out of sight is erased
     grace_days: float = Field(default=7.0, ge=0, le=36_525)
-    #: whether sessions expire of which something is still to be read
+    #: whether sessions expire of which something is still to be read or summarised
     unsummarised: bool = False
 
 
