@@ -284,7 +284,11 @@ def record_of(line: str) -> Record:
         value = json.loads(line, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         raise InvalidInput(f"expected valid JSON ({error.msg[:1].lower()}{error.msg[1:]})") from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise InvalidInput("expected JSON that is nested less deeply") from None
+    except ValueError as error:
+        if "digits" in str(error):  # of Python, which reads no longer ones
+            raise InvalidInput("a number has too many digits") from None
         raise InvalidInput(f"expected valid JSON ({error})") from None
     if is_header(value) and type(value.get("version")) is int and value["version"] > VERSION:
         raise InvalidInput(f"the export was written by a later version of Anaphora ({value['version']}): upgrade first")

@@ -7,7 +7,17 @@ from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from fastapi import Header, Query
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, Strict
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    TypeAdapter,
+    ValidationError,
+)
 
 from anaphora.domain.keys import MAX_ID_CHARS, MAX_LIMIT, checked_text
 
@@ -46,7 +56,14 @@ def _moment(value: object) -> object:
         if not 0 <= value <= MOST:  # it would be read as the seconds of a time
             raise ValueError(f"a number of messages is 0 to {MOST}")
         return value
-    return _time(value)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise ValueError("a moment is a number of messages, or a time like 2026-01-05T09:00:00Z")  # noqa: TRY004
+    try:
+        return _TIMES.validate_python(value)
+    except ValidationError as error:
+        raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
 
 
 def _text(value: str) -> str:
@@ -54,6 +71,7 @@ def _text(value: str) -> str:
 
 
 Time = Annotated[AwareDatetime, BeforeValidator(_time), AfterValidator(_in_utc)]
+_TIMES: Final = TypeAdapter[datetime](Time)
 #: a text that every store can hold
 Text = Annotated[str, AfterValidator(_text)]
 Whole = Annotated[int, Strict()]

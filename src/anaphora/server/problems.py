@@ -47,6 +47,8 @@ _STATUS: Final[Sequence[tuple[type[AnaphoraError], HTTPStatus]]] = (
     (ModelUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
     (ModelError, HTTPStatus.BAD_GATEWAY),
 )
+#: what the framework says of a body that it cannot read
+_UNREAD: Final = "There was an error parsing the body"
 _log = logging.getLogger("anaphora.server")
 
 
@@ -159,12 +161,33 @@ def install(app: FastAPI) -> None:
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, error=InvalidInput(detail), faults=faults)
 
     @app.exception_handler(HTTPException)
-    async def _(_: Request, error: HTTPException) -> Response:
-        return problem(HTTPStatus(error.status_code), str(error.detail), headers=error.headers)
+    async def _(request: Request, error: HTTPException) -> Response:
+        return of_http(request, error)
 
     @app.exception_handler(Exception)
     async def _(request: Request, error: Exception) -> Response:
         return failed(request, error)
+
+
+def of_http(request: Request, error: HTTPException) -> Response:
+    """What the framework refuses, in words of ours."""
+    status, detail = HTTPStatus(error.status_code), str(error.detail)
+    if detail == _UNREAD:
+        if request.headers.get("content-encoding", "identity") != "identity":
+            status, detail = (
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+                "a body is taken as it is: send it without Content-Encoding",
+            )
+        elif isinstance(error.__cause__, UnicodeDecodeError):
+            detail = "the body is not UTF-8"
+        else:
+            detail = "a number in the body has too many digits"
+    elif status is HTTPStatus.NOT_FOUND and detail == status.phrase:
+        detail = "there is nothing at this path: /v1/openapi.json names what there is"
+    elif status is HTTPStatus.METHOD_NOT_ALLOWED and detail == status.phrase:
+        allowed = (error.headers or {}).get("Allow", "another method")
+        detail = f"this path is not asked so: it takes {allowed}"
+    return problem(status, detail, headers=error.headers)
 
 
 def failed(request: Request, error: Exception) -> Response:
@@ -178,4 +201,6 @@ def _fault(error: Mapping[str, Any]) -> Fault:
     """Where and what, without the value: it may be what somebody said."""
     where = ".".join(str(part) for part in error["loc"] if isinstance(part, int) or part.isprintable())
     what = str(error["msg"]).removeprefix("Value error, ")
+    if error["type"] in {"too_long", "string_too_long"} and isinstance(error.get("input"), str):
+        what = f"a text has at most {error['ctx']['max_length']:,} characters here"
     return Fault(where=where[:200].encode("ascii", "backslashreplace").decode(), what=what[:300])

@@ -28,7 +28,7 @@ from anaphora.server.page import (
 )
 from anaphora.server.page.sealing import Seal
 from anaphora.server.page.visits import error_page
-from anaphora.server.problems import FAILED, Refused, answer, failed, problem
+from anaphora.server.problems import FAILED, Refused, answer, failed, of_http
 
 #: forms that take files
 LARGE: Final = frozenset({"/documents"})
@@ -58,7 +58,7 @@ def install(app: FastAPI, memory: Memory) -> None:
     @app.exception_handler(HTTPException)
     async def _(request: Request, error: HTTPException) -> Response:
         if not _is_browser(request):
-            return problem(HTTPStatus(error.status_code), str(error.detail), headers=error.headers)
+            return of_http(request, error)
         told = "There is no such page." if error.status_code == HTTPStatus.NOT_FOUND else str(error.detail)
         return error_page(request, error.status_code, told, error.headers)
 

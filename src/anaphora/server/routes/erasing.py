@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, model_validator
 
 from anaphora.domain.erasure import Erasure, ErasureReport
 from anaphora.domain.keys import MAX_LIMIT
 from anaphora.server.deps import Remembered
 from anaphora.server.gate import Eraser, Operator
+from anaphora.server.inputs import MOST
 
 router = APIRouter(tags=["erasing"])
+
+
+def _number_or_id(value: object) -> object:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST):
+        return value
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return UUID(value)
+    raise ValueError("a message is named by its number in its session, from 0, or by its id")
 
 
 class EraseIn(BaseModel):
@@ -34,8 +45,8 @@ class EraseIn(BaseModel):
 
     session: str | None = Field(default=None, description="This session; with `message` a number, that one of it.")
     agent: str | None = Field(default=None, description="Of the session; none: the configured default.")
-    message: Annotated[StrictInt, Field(ge=0, lt=2**31)] | UUID | None = Field(
-        default=None, description="Its number in the session, or alone its id."
+    message: Annotated[Annotated[StrictInt, Field(ge=0, lt=2**31)] | UUID | None, BeforeValidator(_number_or_id)] = (
+        Field(default=None, description="Its number in the session, or alone its id.")
     )
     fact: UUID | None = None
     source: str | None = Field(default=None, description='What came from there, such as "import:openai".')
