@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.databases.chosen import POSTGRES, SQLITE
+from tests.faults.archiving import TURNS, word_of
 from tests.faults.laws import check_covered, check_settled, served_by
 from tests.faults.nursery import Child, Nursery
 from tests.faults.places import Place, Places, everything, rows
@@ -111,6 +112,36 @@ def test_a_result_of_what_was_erased_meanwhile_is_refused(
     assert rows(place, "select count(*) from summaries") == [(0,)], "I12: what was erased is spoken of"
     nursery.run("labour", db=str(place))
     check_settled(place)
+
+
+@pytest.mark.parametrize("seq", [0, 2 * TURNS], ids=["of the old summary", "of what is read"])
+def test_a_compression_that_slept_through_an_erasure_archives_nothing_that_was_erased(
+    seq: int, nursery: Nursery, new: Callable[..., Place], tmp_path: Path
+) -> None:
+    """I5, I12: its answer repeats the message, be it that of the old summary or one that it was to read."""
+    place, gate = new(), tmp_path / "gate"
+    nursery.run("archive_first", db=str(place))
+    assert rows(place, "select start, stop from documents") == [(0, 2 * TURNS)]
+    late = nursery.start("archive_next", db=str(place), model="frozen", gate=str(gate))
+    late.wait_for("asked")
+    stop_between_writes(late, place)
+    assert word_of(seq) in str(everything(place)), "hollow run: there is nothing to erase"
+    nursery.run("erase_one", db=str(place), count=seq)
+    before = everything(place)
+    assert word_of(seq) not in str(before)
+    gate.touch()
+    late.signal(signal.SIGCONT)
+    assert nursery.reap(late) == 0, late.errors()
+    assert late.notes("job") == [["1", "False"]], "the late worker thinks that it did the job"
+    assert ["summarise.after_model"] in late.notes("reached"), "hollow run: the late result was never handed in"
+    assert everything(place) == before, "I5: a late worker has changed something"
+    nursery.run("archive_all", db=str(place))
+    assert rows(place, "select 1 from jobs where state in ('queued', 'running')") == []
+    stored = everything(place)
+    assert word_of(seq) not in str(stored), "I12: what was erased came back"
+    spans = rows(place, "select start, stop from documents order by start")
+    assert (spans[0][0], spans[-1][1]) == (0, 4 * TURNS), "hollow run: nothing was archived again"
+    assert word_of(2) in str(rows(place, "select content from documents"))
 
 
 def test_a_worker_that_slept_within_its_lease_keeps_its_job(

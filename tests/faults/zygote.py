@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from tests.faults import change_programs, commands, crowds, hosts, persisting, programs, writers
+from tests.faults import archiving, change_programs, commands, crowds, hosts, persisting, programs, writers
 from tests.faults.programs import Told
 from tests.forking import forked, redirect, serve
 
 PROGRAMS: Mapping[str, Callable[[Told], Any]] = {
     name: program
-    for module in (change_programs, commands, crowds, hosts, persisting, programs, writers)
+    for module in (archiving, change_programs, commands, crowds, hosts, persisting, programs, writers)
     for name, program in module.PROGRAMS.items()
 }
 #: what would otherwise be imported in every child
