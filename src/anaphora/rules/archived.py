@@ -11,6 +11,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from anaphora.domain.documents import (
+    ARCHIVE,
     CONVERSATION,
     MAX_TITLE_CHARS,
     Document,
@@ -141,7 +142,7 @@ def as_document(
         tokens=count(told.content),
         chunks=len(chunks),
         trust=trust,
-        source="archive",
+        source=ARCHIVE,
         session_id=session_id,
         range=span,
         created_at=now,

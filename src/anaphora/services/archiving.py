@@ -8,19 +8,19 @@ said before; the rebuild of the summary brings them back (1.17). So nothing is k
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from anaphora.domain.documents import ARCHIVE, Document, DocumentChunk, hash_of
+from anaphora.domain.documents import ARCHIVE, Document, DocumentChunk
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message, least_trusted
 from anaphora.domain.structures import Structure
 from anaphora.domain.summaries import Point
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Unit
-from anaphora.rules.archived import archived
-from anaphora.rules.documents import Chunking, cut
+from anaphora.rules.archived import archived, as_document
+from anaphora.rules.documents import Chunking
 from anaphora.rules.tokens import Count
 
 
@@ -59,38 +59,27 @@ class Archiving:
 
     def made_of(self, row: SessionRow, found: Compressed, *, document_id: UUID, now: datetime) -> Archive:
         """The stretch as a document. Nothing is read or written."""
-        document = self._document(row, found, document_id, now)
-        chunks = cut(document_id, document.content or "", self.chunking, self.count)
-        return Archive(document=replace(document, chunks=len(chunks)), chunks=tuple(chunks))
-
-    def _document(self, row: SessionRow, found: Compressed, document_id: UUID, now: datetime) -> Document:
-        made = archived(
+        messages, structure = found.messages, found.structure
+        told = archived(
             row.key,
             found.span,
             narrative="\n".join(point.text for point in found.points),
-            topics=found.structure.texts("topics"),
-            entities=found.structure.texts("entities"),
-            decisions=found.structure.texts("decisions"),
-            questions=found.structure.texts("open_questions"),
-            message_count=len(found.messages),
-            first_at=min(message.created_at for message in found.messages),
-            last_at=max(message.created_at for message in found.messages),
+            topics=structure.texts("topics"),
+            entities=structure.texts("entities"),
+            decisions=structure.texts("decisions"),
+            questions=structure.texts("open_questions"),
+            message_count=len(messages),
+            first_at=min(message.created_at for message in messages),
+            last_at=max(message.created_at for message in messages),
         )
-        return Document(
-            id=document_id,
-            namespace=made.namespace,
-            key=made.key,
-            title=made.title,
-            doc_type=made.doc_type,
-            metadata=made.metadata,
-            content_hash=hash_of(made.content),
-            content=made.content,
-            tokens=self.count(made.content),
-            chunks=0,
-            trust=least_trusted(message.trust for message in found.messages),
-            source=ARCHIVE,
+        document, chunks = as_document(
+            told,
+            found.span,
+            document_id=document_id,
             session_id=row.id,
-            range=found.span,
-            created_at=now,
-            updated_at=now,
+            trust=least_trusted(message.trust for message in messages),
+            now=now,
+            chunking=self.chunking,
+            count=self.count,
         )
+        return Archive(document=document, chunks=tuple(chunks))
