@@ -113,6 +113,15 @@ def test_a_notepad_is_rewritten_and_an_earlier_page_brought_back(run: Run, impor
     assert run(*SHOW).out.startswith("(Everything was taken out.)")
 
 
+def test_a_text_that_the_user_wrote_already_makes_no_page(run: Run, imported: Path) -> None:
+    noted(imported, "I like figs.")
+    assert "has version 2 now" in run("notepad", "edit", "Likes figs", *USER).out
+    again = run("notepad", "edit", "Likes figs\n", *USER)
+    assert (again.code, again.out) == (0, "Nothing was changed: version 2 says that already.\n")
+    assert run("notepad", "edit", "Likes figs", *USER, "--json").document["version"] == 2
+    assert [page["version"] for page in run(*HISTORY, "--json").document["pages"]] == [2, 1]
+
+
 def test_each_agent_has_its_own(run: Run) -> None:
     run("notepad", "edit", "Cooks", *USER, "--agent", "cook")
     assert text(run) is None

@@ -174,7 +174,7 @@ class ChatView:
             )
         for segment in segments:
             topic = segment.topic
-            again = " (again)" if segment.continues else ""
+            again = "" if segment.goes_on_from is None else f" · continues {segment.goes_on_from}"
             name = (topic.name if topic else None) or ("what is talked about now" if topic is None else "no name yet")
             self._say(f"messages {span(segment.range)} · {segment.state}{again} · {name}", "bold")
             if topic is not None and topic.summary is not None:

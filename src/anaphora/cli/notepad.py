@@ -76,8 +76,15 @@ def edit(
         wanted = sys.stdin.read()
     elif text is None:
         wanted = _edited(_run(lambda notepad: notepad.show(user=user), Access.READ, settings))
-    page = _run(lambda notepad: notepad.edit(wanted or "", user=user), Access.WRITE, settings)
-    _tell(page, f"The notepad of {user!r} has version {page.version} now ({page.tokens} tokens).", as_json=as_json)
+
+    async def work(notepad: NotepadView) -> tuple[Page | None, Page]:
+        return await notepad.show(user=user), await notepad.edit(wanted or "", user=user)
+
+    before, page = _run(work, Access.WRITE, settings)
+    if before == page:
+        _tell(page, f"Nothing was changed: version {page.version} says that already.", as_json=as_json)
+    else:
+        _tell(page, f"The notepad of {user!r} has version {page.version} now ({page.tokens} tokens).", as_json=as_json)
 
 
 def revert(

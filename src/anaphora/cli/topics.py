@@ -41,14 +41,16 @@ def list_topics(
         emit({"topics": [segment_json(segment) for segment in found]})
         return
     table(
-        ("user", "session", "messages", "state", "begins with", "name"),
+        ("user", "agent", "session", "messages", "state", "begins with", "continues", "name"),
         (
             (
                 segment.key.user,
+                segment.key.agent,
                 segment.key.session,
                 span(segment),
                 segment.state,
                 segment.opened.value,
+                segment.goes_on_from,
                 (segment.topic.name if segment.topic else None) or "",
             )
             for segment in found
@@ -78,7 +80,8 @@ def show(
         emit({**segment_json(segment), "said": said})
         return
     topic = segment.topic
-    say(f"{(topic.name if topic else None) or 'No name yet'}: messages {span(segment)}, {segment.state}")
+    again = "" if segment.goes_on_from is None else f", continues {segment.goes_on_from}"
+    say(f"{(topic.name if topic else None) or 'No name yet'}: messages {span(segment)}, {segment.state}{again}")
     if topic is not None and topic.summary is not None:
         say(topic.summary)
     say("")
@@ -103,6 +106,7 @@ def segment_json(segment: Segment) -> dict[str, Any]:
         "state": segment.state,
         "opened": segment.opened.value,
         "continues": str(segment.continues) if segment.continues else None,
+        "goes_on_from": segment.goes_on_from,
         "id": str(topic.id) if topic else None,
         "closed": topic.closed.value if topic else None,
         "name": topic.name if topic else None,

@@ -191,6 +191,8 @@ class Segment:
     continues: UUID | None
     #: None: it is open
     topic: Topic | None
+    #: the first message of the topic that it goes back to
+    goes_on_from: int | None = None
 
     @property
     def state(self) -> str:
@@ -200,6 +202,14 @@ class Segment:
         if self.topic.summary is None:
             return "closed"
         return "stale" if self.topic.stale else "described"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicMatch:
+    """A described topic, and whose session it is of."""
+
+    topic: Topic
+    key: SessionKey
 
 
 class View(StrEnum):

@@ -49,6 +49,8 @@ class Notepads:
     async def edit(self, tenant: str, user: str, agent: str, text: str) -> Page:
         """Write the page that the user wants; an empty text takes everything out.
 
+        If the user wrote the newest page, and it says just that, it is returned, and none is written.
+
         Raises:
             InvalidInput: it cannot be stored, or is longer than a page may be; nothing was changed.
 
@@ -64,6 +66,8 @@ class Notepads:
             )
 
         def page(_unit: Unit, newest: Page | None, now: datetime) -> Page:
+            if newest is not None and newest.action is PageAction.EDITED and newest.text == wanted:
+                return newest
             return _by_hand(user, agent, newest, wanted, tokens, now)
 
         return await self._write(tenant, user, agent, page)
@@ -107,8 +111,9 @@ class Notepads:
     ) -> Page:
         def write(unit: Unit) -> Page:
             unit.notepads.alone(tenant, user, agent)
-            made = page(unit, unit.notepads.newest(tenant, user, agent), self.clock.now())
-            if not unit.notepads.insert(tenant, made):
+            newest = unit.notepads.newest(tenant, user, agent)
+            made = page(unit, newest, self.clock.now())
+            if made is not newest and not unit.notepads.insert(tenant, made):
                 raise StoreError("somebody else wrote in the notepad at the same time: try again")
             return made
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from anaphora.domain.keys import SeqRange, SessionKey, check_limit, check_names
 from anaphora.domain.messages import Message
@@ -62,11 +63,11 @@ class Segments:
         def read(unit: Unit) -> tuple[Segment, Sequence[Message]]:
             row = unit.sessions.find(key)
             if row is None or not 0 <= seq < row.head:
-                raise NotFound(f"session {key.session!r} of user {key.user!r} has no message {seq}")
+                raise NotFound(f"{_named(key)} has no message {seq}")
             found = next(iter(unit.topics.between(key.tenant, row.id, SeqRange(seq, seq + 1), limit=1)), None)
-            segment = self._open(unit, row) if found is None else _closed(key, found)
+            segment = self._open(unit, row) if found is None else _closed(unit, key, found)
             if segment is None or seq not in segment.range:
-                raise NotFound(f"session {key.session!r} keeps no topics: its strategy is not 'topics'")
+                raise NotFound(f"{_named(key)} keeps no topics: its strategy is not 'topics'")
             live = unit.messages.range(key.tenant, row.id, segment.range, limit=len(segment.range))
             return segment, live
 
@@ -80,7 +81,7 @@ class Segments:
     def _segments(self, unit: Unit, row: SessionRow, limit: int) -> Sequence[Segment]:
         opened = self._open(unit, row)
         closed = unit.topics.list(row.key.tenant, row.id, limit=limit)
-        return [*([opened] if opened is not None else []), *(_closed(row.key, topic) for topic in closed)][:limit]
+        return [*([opened] if opened is not None else []), *(_closed(unit, row.key, topic) for topic in closed)][:limit]
 
     def _open(self, unit: Unit, row: SessionRow) -> Segment | None:
         """The open topic: whatever is behind the last that was closed."""
@@ -96,8 +97,26 @@ class Segments:
             opened=OPENED_AFTER[last.closed] if last else Opened.FIRST,
             continues=last.leads_to if last else None,
             topic=None,
+            goes_on_from=_first_message(unit, row.key.tenant, last.leads_to if last else None),
         )
 
 
-def _closed(key: SessionKey, topic: Topic) -> Segment:
-    return Segment(key=key, range=topic.range, opened=topic.opened, continues=topic.continues, topic=topic)
+def _closed(unit: Unit, key: SessionKey, topic: Topic) -> Segment:
+    return Segment(
+        key=key,
+        range=topic.range,
+        opened=topic.opened,
+        continues=topic.continues,
+        topic=topic,
+        goes_on_from=_first_message(unit, key.tenant, topic.continues),
+    )
+
+
+def _first_message(unit: Unit, tenant: str, topic: UUID | None) -> int | None:
+    """Where a topic that is gone back to begins; None if it is not kept any more."""
+    found = None if topic is None else unit.topics.get(tenant, topic)
+    return None if found is None else found.range.start
+
+
+def _named(key: SessionKey) -> str:
+    return f"session {key.session!r} of user {key.user!r} with agent {key.agent!r}"
