@@ -85,7 +85,10 @@ class Sessions:
         return was_there
 
     async def reset(self, key: SessionKey) -> int:
-        """Delete every message and everything made of them; work in flight is fenced off. Returns how many went."""
+        """Delete every message and everything made of them; work in flight is fenced off.
+
+        Returns how many messages went that were there: those that were deleted before are not counted.
+        """
 
         def reset(unit: Unit) -> int:
             row = unit.sessions.find(key)
@@ -94,7 +97,8 @@ class Sessions:
             now = self.clock.now()
             self.learning.unsay(unit, row, None, now=now)
             self.planning.unreflect(unit, row, None, now=now)
-            return unit.sessions.reset(key.tenant, row.id, now=now)
+            unit.sessions.reset(key.tenant, row.id, now=now)
+            return row.state(0).live(SeqRange(0, row.head)) if row.head else 0
 
         gone = await self.store.write(key.tenant, reset)
         self.failpoint("session.reset")
