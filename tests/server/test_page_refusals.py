@@ -32,6 +32,7 @@ async def refused(browser: Browser, headers: dict[str, str], path: str) -> dict[
         "no host": await get(path, headers={**headers, "Host": "["}),
         "too large": await post(path, content=b"x" * 3000, headers=form),
         "too large, piece by piece": await post(path, content=_piecemeal(), headers=form),
+        "no UTF-8": await get(f"{path}?next=%FF", headers=headers),
         "no length": await post(path, content=b"x", headers={**form, "Content-Length": "many"}),
     }
 
@@ -42,6 +43,7 @@ STATUSES = {
     "no host": 403,
     "too large": 413,
     "too large, piece by piece": 413,
+    "no UTF-8": 422,
     "no length": 400,
 }
 

@@ -63,7 +63,7 @@ def create_app(memory: Memory, gate: Gate, *, spans: TracerProvider | None = Non
     app.add_middleware(Auditing)
     app.add_middleware(Tracing, document=app.openapi, provider=spans)
     app.add_middleware(Heads)
-    app.add_middleware(UndecodedPaths)
+    app.add_middleware(UndecodedPaths, told=refusal)
     limits = Limits(
         hosts=settings.hosts, body=settings.body_bytes, large_body=settings.upload_bytes, at_once=settings.at_once
     )

@@ -10,20 +10,22 @@ from pydantic import AfterValidator
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from anaphora.domain.keys import checked_id
-from anaphora.server.problems import problem
+from anaphora.server.checked_body import Refusing
+from anaphora.server.problems import Refused, answer
 
 
 class UndecodedPaths:
     """Routes are matched with paths as they were sent; `Name` decodes its own segment. Queries are UTF-8."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, told: Refusing = lambda _, why: answer(why)) -> None:
         self._app = app
+        self._told = told
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through with its path as it was sent."""
         if scope["type"] == "http" and not _is_utf8(scope["query_string"]):
             detail = "a query is UTF-8: write each byte of other characters as %XX"
-            await problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)(scope, receive, send)
+            await self._told(scope, Refused(HTTPStatus.UNPROCESSABLE_ENTITY, detail))(scope, receive, send)
             return
         raw = scope.get("raw_path")
         if scope["type"] == "http" and raw:
@@ -31,7 +33,7 @@ class UndecodedPaths:
                 scope["path"] = raw.partition(b"?")[0].decode("ascii")
             except UnicodeDecodeError:
                 detail = "a path is ASCII: write other characters as %XX of their UTF-8"
-                await problem(HTTPStatus.BAD_REQUEST, detail)(scope, receive, send)
+                await self._told(scope, Refused(HTTPStatus.BAD_REQUEST, detail))(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
