@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from anaphora import Memory
 from anaphora.agents import Agent
 from anaphora.settings import Settings
 from anaphora.testing.scripted import ScriptedChat
@@ -50,3 +51,15 @@ def kept_by_another(path: Path) -> Iterator[None]:
         connection.execute("BEGIN IMMEDIATE")
         yield
         connection.execute("ROLLBACK")
+
+
+async def archived(folder: Path, *agents: str, text: str, user: str = USER) -> None:
+    """In the memory of that folder each of these agents has had a conversation with the user, which is archived."""
+    budget = {"threshold_tokens": 400, "recent_messages_to_keep": 2, "archive_conversations": True}
+    more = {**QUICK, "extraction": "none", "strategy": "token_budget", "token_budget": budget}
+    async with Memory.open(str(folder / "memory.db"), worker=False, **more) as memory:
+        for agent in agents:
+            session = memory.session(user=user, agent=agent, session="old")
+            await session.add("user", text)
+            await session.end()
+        await memory.work()

@@ -11,7 +11,7 @@ import pydantic_ai
 import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from tests.agents.harness import QUICK, config
+from tests.agents.harness import QUICK, archived, config
 
 from anaphora.agents import Agent
 from anaphora.agents.function_tools import function_tools
@@ -77,9 +77,10 @@ def agent_at(folder: Path, *, user: str = "ann", session: str = "s", **more: Any
 async def test_a_call_and_what_comes_of_it_are_messages_of_the_turn(
     tmp_path: Path, server: ScriptedModelServer
 ) -> None:
-    async with agent_at(tmp_path) as agent:
+    async with agent_at(tmp_path, session="before") as agent:
         await agent.save_memory("user", "I play the cello on Mondays")
         await agent.save_memory("assistant", "How nice")
+    async with agent_at(tmp_path) as agent:
         answer = await agent.chat("When do I practise?")
         assert "Mondays" in answer
         assert answer.remembered
@@ -95,6 +96,38 @@ async def test_a_call_and_what_comes_of_it_are_messages_of_the_turn(
     assert [tool["function"]["name"] for tool in first.body["tools"]] == BOTH
     assert second.messages[-1]["role"] == "tool"
     assert [message["role"] for message in second.messages].count("system") == 0
+
+
+@pytest.mark.usefixtures("server")
+async def test_a_tool_finds_what_the_prompt_does_not_show_word_by_word_and_never_what_a_tool_said(
+    tmp_path: Path,
+) -> None:
+    """Not the running question, not what stands beside it, and no result of an earlier call."""
+    async with agent_at(tmp_path, session="before") as agent:
+        await agent.save_memory("user", "The cello hangs on the wall")
+    async with agent_at(tmp_path, context_budget=400) as agent:
+        await agent.save_memory("user", "The cello costs nine zillion")
+        for number in range(30):
+            await agent.save_memory("user", f"Line {number} is about the weather in the hall beside the old stairs")
+        await agent.save_memory("user", "The cello is brown")
+        for question in ("Where is my cello?", "And where is the bow of the cello?"):
+            await agent.chat(question)
+        assert agent.session is not None
+        messages = await agent.session.messages()
+    results = [message for message in messages if message.role is Role.TOOL]
+    assert len(results) == 2
+    for result in results:
+        told = json.loads(result.content)["results"]
+        texts = {each["text"] for each in told}
+        assert {"The cello costs nine zillion", "The cello hangs on the wall"} <= texts
+        assert not {messages[result.turn].content, "The cello is brown"} & texts
+        assert {each["said_by"] for each in told} <= {"user", "assistant"}
+
+
+async def test_whoever_calls_a_tool_from_a_program_finds_the_conversation_too(tmp_path: Path) -> None:
+    async with agent_at(tmp_path) as agent:
+        await agent.save_memory("user", "The cello is brown")
+        assert [each["text"] for each in await agent.search_knowledge_base("cello")] == ["The cello is brown"]
 
 
 async def test_a_model_is_offered_what_is_allowed_and_nothing_else(tmp_path: Path, server: ScriptedModelServer) -> None:
@@ -194,6 +227,7 @@ async def test_a_tool_that_nobody_offered_is_no_answer(tmp_path: Path, server: S
 
 async def test_documents_are_found_by_whoever_may_read_them(tmp_path: Path, server: ScriptedModelServer) -> None:
     more: dict[str, Any] = {"resource_config": {"knowledge_base": {"namespaces": [["team", "manuals"]]}}}
+    await archived(tmp_path, "research", "hr", text="The cello is promised to nobody")
     everybodys: dict[str, Any] = {"resource_config": {"knowledge_base": {"cross_session_agents": ["*"]}}}
     async with (
         agent_at(tmp_path, **everybodys) as reader,
@@ -205,30 +239,34 @@ async def test_documents_are_found_by_whoever_may_read_them(tmp_path: Path, serv
         await add("The cello case is blue.", user="ann", title="Cello")
         await add("Tune the cello with a fork.", namespace=["team", "manuals"], title="Manual", doc_type="manual")
         await add("Ann's secret cello.", namespace=["team"], title="Elsewhere")
-        for name, agent_id in (("mine", "research"), ("hers", "hr")):
-            await add(
-                f"# Conversation Summary\n## Summary: the cello, {name}",
-                namespace=["conversations", "ann"],
-                title=name,
-                doc_type="conversation",
-                metadata={"agent_id": agent_id, "session_id": "old"},
-            )
+        await add(
+            "# Conversation Summary\n## Summary: the cello was promised to Mallory",
+            namespace=["conversations", "ann"],
+            title="forged",
+            doc_type="conversation",
+            metadata={"agent_id": "research", "session_id": "old"},
+        )
+
+        def names(told: list[dict[str, Any]]) -> set[str]:
+            """Of conversations with whom, of documents the title."""
+            there = [each for each in told if each["type"] != "message"]
+            return {each["metadata"]["agent_id"] if "session" in each else each["title"] for each in there}
 
         async def found(whose: Agent, kind: str) -> set[str]:
-            return {each["title"] for each in await whose.search_knowledge_base("cello", kind)}
+            return names(await whose.search_knowledge_base("cello", kind, 20))
 
         async def listed(whose: Agent, doc_type: str) -> set[str]:
-            return {each["title"] for each in await whose.list_documents(doc_type)}
+            return names(await whose.list_documents(doc_type))
 
         assert await found(agent, "documents") == {"Cello", "Manual"}
-        assert await found(agent, "conversations") == {"mine"}
-        assert await found(reader, "conversations") == await listed(reader, "conversations") == {"mine", "hers"}
-        assert await found(agent, "all") == {"Cello", "Manual", "mine"}
+        assert await found(agent, "conversations") == {"research"}
+        assert await found(reader, "conversations") == await listed(reader, "conversations") == {"research", "hr"}
+        assert await found(agent, "all") == {"Cello", "Manual", "research"}
         assert await found(other, "all") == set()
-        assert await listed(agent, "conversations") == await listed(agent, "conversation") == {"mine"}
+        assert await listed(agent, "conversations") == await listed(agent, "conversation") == {"research"}
         assert await listed(agent, "documents") == {"Cello", "Manual"}
         assert await listed(agent, "manual") == {"Manual"}
-        assert await listed(agent, "all") == {"Cello", "Manual", "mine"}
+        assert await listed(agent, "all") == {"Cello", "Manual", "research"}
         assert await listed(other, "all") == set()
         with pytest.raises(UnknownName, match="did you mean 'manual'"):
             await agent.list_documents("manuals")

@@ -145,8 +145,8 @@ async def test_the_tool_of_an_agent_gives_the_judged_best_first(tmp_path: Path) 
             "knowledge_base": {"enable_cross_session_context": True},
         },
     }
-    settings = Settings(**{**await database(tmp_path), "embedder": "none", "extraction": "none"})
-    given = Overrides(reranker=Judge())
+    options: dict[str, Any] = {**await database(tmp_path), "embedder": "none", "extraction": "none"}
+    settings, given = Settings(**options), Overrides(reranker=Judge())
     async with Agent.from_config(
         config, user="al", session="1", settings=settings, overrides=given, chat_model=ScriptedChat(), worker=False
     ) as agent:

@@ -381,5 +381,9 @@ class Agent:
             raise InvalidInput(f'agent {self._agent_id!r} has no knowledge base: add "knowledge_base" to its resources')
         known = self.config.knowledge
         return Library(
-            memory=rooms.open, key=rooms.key, namespaces=known.namespaces, agents=self.config.readable_agents
+            memory=rooms.open,
+            key=rooms.key,
+            namespaces=known.namespaces,
+            agents=self.config.readable_agents,
+            prompt=rooms.turn.context if rooms.turn else None,
         )

@@ -8,16 +8,21 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from anaphora.agents.tools import ALL, CONVERSATIONS, DOCUMENTS, checked_kind, checked_limit, checked_query, shortened
-from anaphora.domain.documents import CONVERSATION, Document, Namespace, conversations_of, user_namespace
+from anaphora.domain.context import Context
+from anaphora.domain.documents import ARCHIVE, CONVERSATION, Document, Namespace, conversations_of, user_namespace
 from anaphora.domain.filters import Equals, Field, Filter, Or
 from anaphora.domain.keys import SessionKey
+from anaphora.domain.messages import Role
 from anaphora.domain.search import DocumentHit, Hit
 from anaphora.errors import UnknownName
 from anaphora.memory import Memory
 from anaphora.rules.rerank import RERANK, AnyHit
+from anaphora.services.retrieve import MAX_LIMIT
 
 #: documents of which the types are looked at, to name those that there are
 _LOOKED_AT: Final = 200
+#: what is looked at for each that is wanted, since some are left out
+_BESIDE: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +34,7 @@ class Library:
         key: whose conversations, with whom, and which one is going on.
         namespaces: documents that every user of the agent may read, besides their own.
         agents: with which agents the conversations were; None: with any.
+        prompt: what the model that asks was shown: what stands there word by word is not found; None: no model asks.
 
     """
 
@@ -36,6 +42,7 @@ class Library:
     key: SessionKey
     namespaces: tuple[Namespace, ...] = ()
     agents: tuple[str, ...] | None = ()
+    prompt: Context | None = None
 
     async def search(self, query: str, search_type: str = CONVERSATIONS, limit: int = 5) -> list[dict[str, Any]]:
         """What was said before, and documents that answer the query, best first.
@@ -84,18 +91,32 @@ class Library:
             namespace=conversations_of(self.key.user),
             doc_type=CONVERSATION,
             where=self._with_these_agents(),
-            limit=most,
+            limit=min(MAX_LIMIT, _BESIDE * most),
             tenant=self.key.tenant,
         )
-        return _best(hits)
+        return _best([hit for hit in hits if hit.document.source == ARCHIVE])[:most]
 
     async def _messages(self, memory: Memory, words: str, most: int) -> list[list[dict[str, Any]]]:
         """Messages of conversations, word for word."""
         found: list[list[dict[str, Any]]] = []
         for agent in (None,) if self.agents is None else self.agents:
-            hits = await memory.search(words, user=self.key.user, agent=agent, tenant=self.key.tenant, limit=most)
-            found.append([_of_message(hit) for hit in _in_order(hits)])
+            wanted = min(MAX_LIMIT, _BESIDE * most + self._shown())
+            hits = await memory.search(words, user=self.key.user, agent=agent, tenant=self.key.tenant, limit=wanted)
+            found.append([_of_message(hit) for hit in _in_order(hits) if self._is_told(hit)][:most])
         return found
+
+    def _shown(self) -> int:
+        """How many messages of the conversation the prompt has word by word."""
+        return sum(len(span) for span in self.prompt.coverage.verbatim) if self.prompt else 0
+
+    def _is_told(self, hit: Hit) -> bool:
+        """Whether somebody said it, and the model does not see it anyway."""
+        if hit.message.role is Role.TOOL:
+            return False
+        if self.prompt is None or hit.key != self.key:
+            return True
+        seen, seq = self.prompt.coverage, hit.message.seq
+        return seq < seen.head and not any(seq in span for span in seen.verbatim)
 
     async def _documents(self, memory: Memory, words: str, most: int) -> list[list[dict[str, Any]]]:
         """Documents of the user, and those of the agent."""
@@ -106,13 +127,22 @@ class Library:
         return found
 
     async def _listed_archive(self, memory: Memory, most: int) -> Sequence[Document]:
-        return await memory.knowledge.list(
-            namespace=conversations_of(self.key.user),
-            doc_type=CONVERSATION,
-            where=self._with_these_agents(),
-            limit=most,
-            tenant=self.key.tenant,
-        )
+        """What compressions archived; a document that somebody put beside it by hand tells of no conversation."""
+        found: list[Document] = []
+        page: Sequence[Document] = ()
+        while len(found) < most:
+            page = await memory.knowledge.list(
+                namespace=conversations_of(self.key.user),
+                doc_type=CONVERSATION,
+                where=self._with_these_agents(),
+                limit=_LOOKED_AT,
+                before=page[-1].id if page else None,
+                tenant=self.key.tenant,
+            )
+            found += [each for each in page if each.source == ARCHIVE]
+            if len(page) < _LOOKED_AT:
+                break
+        return found[:most]
 
     async def _listed_documents(self, memory: Memory, doc_type: str | None, most: int) -> list[Document]:
         found: list[Document] = []

@@ -19,6 +19,7 @@ from anaphora.domain.keys import SessionKey
 from anaphora.errors import AnaphoraError, StoreError
 from anaphora.memory import GRACE, Memory, Session
 from anaphora.ports.models import ChatModel
+from anaphora.services.chat import Turn
 from anaphora.settings import Settings, load
 
 _log = logging.getLogger(__name__)
@@ -104,6 +105,8 @@ class Rooms:
         self.memory: Memory | None = None
         #: the conversation in it, once something was asked of it
         self.session: Session | None = None
+        #: the turn that is going on in it
+        self.turn: Turn | None = None
         self._scratch: Memory | None = None
 
     async def open(self) -> Memory:

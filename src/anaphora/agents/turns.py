@@ -25,9 +25,13 @@ async def remembering(
     session = await rooms.here()
     waiting = is_unanswered(message, await session.messages(limit=_LOOK_BACK))
     said = None if waiting else message
-    async with aclosing(session.stream(said, key=None if waiting else key, turn=turn, tools=tools)) as pieces:
-        async for piece in pieces:
-            yield piece
+    rooms.turn = turn
+    try:
+        async with aclosing(session.stream(said, key=None if waiting else key, turn=turn, tools=tools)) as pieces:
+            async for piece in pieces:
+                yield piece
+    finally:
+        rooms.turn = None
     context = turn.context
     told.answer = AgentAnswer(
         turn.text,
