@@ -8,7 +8,8 @@ from uuid import UUID
 
 from tests.conformance.broken import Broken, caught_by
 
-from anaphora.domain.topics import Topic, TopicVector, View
+from anaphora.domain.keys import SessionKey
+from anaphora.domain.topics import Topic, TopicMatch, TopicVector, View
 from anaphora.domain.vectors import Space
 from anaphora.errors import InvalidInput
 from anaphora.ports.rows import SessionRow
@@ -148,6 +149,31 @@ class KeepsWhatWasMeantOnce(Broken):
 @caught_by("test_what_an_old_description_meant_goes_with_it")
 class ForgetsOnlyTheOtherSpace(KeepsWhatWasMeantOnce):
     space = Space(profile="plain", dimensions=3)
+
+
+@caught_by("test_topics_of_a_user_are_found_by_what_they_mean_closest_first")
+class FindsTopicsOfAllAgents(Broken):
+    def topics_nearest(self, unit: Unit, *which: Any, **how: Any) -> Sequence[TopicMatch]:
+        return unit.topics.nearest(*which, **{**how, "agents": None})
+
+
+@caught_by("test_topics_of_a_user_are_found_by_what_they_mean_closest_first")
+class FindsTheFarthestTopicsFirst(Broken):
+    def topics_nearest(self, unit: Unit, *which: Any, **how: Any) -> Sequence[TopicMatch]:
+        return unit.topics.nearest(*which, **{**how, "limit": 99})[::-1][: how["limit"]]
+
+
+@caught_by("test_what_is_stale_or_out_of_sight_is_not_found_by_what_it_means")
+class FindsWhatIsStaleByWhatItMeans(Broken):
+    """And sessions that are out of sight."""
+
+    def topics_nearest(self, unit: Unit, tenant: str, user: str, *, limit: int, **_: Any) -> Sequence[TopicMatch]:
+        keys = [SessionKey(tenant=tenant, user=user, agent="a", session=session) for session in ("s", "s2")]
+        rows = [row for key in keys if (row := unit.sessions.find(key)) is not None]
+        found = [
+            TopicMatch(topic=topic, key=row.key) for row in rows for topic in unit.topics.list(tenant, row.id, limit=99)
+        ]
+        return found[:limit]
 
 
 @caught_by("test_described_topics_without_vectors_are_found_oldest_first")

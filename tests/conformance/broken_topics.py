@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 from uuid import UUID
@@ -105,6 +105,14 @@ class FindsTheOldestTopics(Broken):
 
 
 # -- described -----------------------------------------------------------------------------------------------------
+
+
+@caught_by("test_topics_are_found_by_the_messages_that_they_hold")
+class FindsTopicsBetweenTheMessages(Broken):
+    def topics_at(self, unit: Unit, tenant: str, session_id: UUID, seqs: Iterable[int]) -> Sequence[Topic]:
+        asked = sorted(seqs)
+        span = SeqRange(asked[0], asked[-1] + 1) if asked else SeqRange(0, 0)
+        return unit.topics.between(tenant, session_id, span, limit=99)[::-1]
 
 
 @caught_by("test_a_topic_of_a_changed_message_is_to_be_described_again")

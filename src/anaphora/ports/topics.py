@@ -10,7 +10,7 @@ from uuid import UUID
 from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message
 from anaphora.domain.summaries import Method
-from anaphora.domain.topics import Topic, TopicVector, View
+from anaphora.domain.topics import Topic, TopicMatch, TopicVector, View
 from anaphora.domain.vectors import Space
 from anaphora.ports.rows import SessionRow
 
@@ -44,6 +44,28 @@ class Topics(Protocol):
 
     def between(self, tenant: str, session_id: UUID, span: SeqRange, *, limit: int) -> Sequence[Topic]:
         """Topics of a session that hold messages of the span, newest first."""
+        ...
+
+    def at(self, tenant: str, session_id: UUID, seqs: Iterable[int]) -> Sequence[Topic]:
+        """The topics of a session that hold any of the messages, in order, each once."""
+        ...
+
+    def nearest(
+        self,
+        tenant: str,
+        user: str,
+        *,
+        agents: Collection[str] | None,
+        besides: UUID | None,
+        space: Space,
+        vector: Sequence[float],
+        limit: int,
+    ) -> Sequence[TopicMatch]:
+        """Of a user's newest topics those whose name or summary is closest to a vector, closest first.
+
+        Topics that are stale, and sessions out of sight, are left out; so is the session `besides`, and with `agents`
+        those of all other agents.
+        """
         ...
 
     def mark_stale(self, row: SessionRow, seq: int) -> bool:

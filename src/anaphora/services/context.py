@@ -265,7 +265,7 @@ class Contexts:
         threads: tuple[Thread, ...] = ()
         past: tuple[Past, ...] = ()
         if asked is not None and isinstance(compaction, Topics):
-            here = Here(key=key, row=row, closed=closed)
+            here = Here(key=key, row=row, closed=closed, agents=self.conversations.agents(key.agent, paused=paused))
             threads, past = self.topical.find(unit, here, compaction, asked, likely)
             past = () if paused else past
         page: Page | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
@@ -58,6 +58,15 @@ class Conversations:
     def scope(self, agent: str) -> str | None:
         """The one agent whose messages are to be searched; None: those of several, see `readable`."""
         return agent if self.of(agent).agents == "own" else None
+
+    def agents(self, agent: str, *, paused: bool) -> Collection[str] | None:
+        """Whose sessions may be read beside the one that is asked in; None: those of all agents."""
+        reach = self.of(agent)
+        if paused or not reach.sessions:
+            return ()
+        if reach.agents == "all":
+            return None
+        return (agent,) if isinstance(reach.agents, str) else (agent, *reach.agents)
 
     def readable(self, key: SessionKey, hits: Sequence[Hit]) -> Sequence[Hit]:
         """Those of the messages that the agent may read."""

@@ -6,7 +6,7 @@ summaries are written as much as for the matter (seed 003).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -16,7 +16,7 @@ from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import Message, Role
 from anaphora.domain.moments import Moment
 from anaphora.domain.search import Hit
-from anaphora.domain.topics import ClosedTopic, OpenTopic, Stage, Topic, Utterance
+from anaphora.domain.topics import ClosedTopic, OpenTopic, Stage, Topic, TopicMatch, Utterance
 from anaphora.ports.models import Embedder
 from anaphora.ports.rows import SessionRow
 from anaphora.ports.store import Unit
@@ -29,8 +29,10 @@ from anaphora.strategies.topics import Topics
 
 #: closed topics of the session that a prompt may speak of
 _NEWEST: Final = 64
-#: sessions, and topics of each, that are looked at because messages of them were found
-_SESSIONS, _OF_SESSION = 8, 16
+#: sessions that are looked at because messages of them were found, of those that keep topics
+_SESSIONS: Final = 8
+#: topics of other sessions that are looked at because of what their names and summaries mean
+_BY_MEANING: Final = 24
 #: found messages that are looked at
 _HITS: Final = 48
 
@@ -44,6 +46,8 @@ class Here:
     row: SessionRow | None
     #: its newest closed topics, oldest first
     closed: Sequence[Topic]
+    #: whose sessions may be read; None: those of all agents
+    agents: Collection[str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +69,7 @@ class Topical:
         self, unit: Unit, here: Here, strategy: Topics, asked: Asked, hits: Sequence[Hit]
     ) -> tuple[tuple[Thread, ...], tuple[Past, ...]]:
         """Threads of the session and topics of other sessions that have to do with the question, best first."""
-        keys, elsewhere = self._elsewhere(unit, here.row, hits)
+        keys, elsewhere = self._elsewhere(unit, here, asked, hits)
         candidates = (*here.closed, *elsewhere)
         by_messages = _by_messages(candidates, hits)
         near = self._near(unit, here.key.tenant, asked, [topic.id for topic in candidates])
@@ -73,32 +77,48 @@ class Topical:
         past = [
             Past(topic=topic, key=keys[topic.session_id], relevance=best[topic.id])
             for topic in elsewhere
-            if topic.summary is not None and best[topic.id] > strategy.past_threshold
+            # what a stale topic tells may be what was deleted
+            if topic.summary is not None and not topic.stale and best[topic.id] > strategy.past_threshold
         ]
         past.sort(key=lambda each: (-each.relevance, each.topic.id))
         return self._threads(unit, here, strategy, asked, best), tuple(past[: strategy.past])
 
     def _elsewhere(
-        self, unit: Unit, row: SessionRow | None, hits: Sequence[Hit]
+        self, unit: Unit, here: Here, asked: Asked, hits: Sequence[Hit]
     ) -> tuple[Mapping[UUID, SessionKey], Sequence[Topic]]:
-        """Topics of other sessions that hold found messages, and whose sessions they are."""
-        spans: dict[UUID, SeqRange] = {}
+        """Topics of other sessions that hold found messages, or mean what is asked; and whose sessions they are."""
+        seqs: dict[UUID, list[int]] = {}
         keys: dict[UUID, SessionKey] = {}
         for hit in hits[:_HITS]:
-            if row is not None and hit.session_id == row.id:
-                continue
-            if hit.session_id not in spans and len(spans) == _SESSIONS:
-                continue
-            seq, known = hit.message.seq, spans.get(hit.session_id)
-            start, stop = (known.start, known.stop) if known else (seq, seq + 1)
-            spans[hit.session_id] = SeqRange(min(start, seq), max(stop, seq + 1))
-            keys[hit.session_id] = hit.key
-        found = [
-            topic
-            for session_id, span in spans.items()
-            for topic in unit.topics.between(keys[session_id].tenant, session_id, span, limit=_OF_SESSION)
-        ]
-        return keys, found
+            if here.row is None or hit.session_id != here.row.id:
+                seqs.setdefault(hit.session_id, []).append(hit.message.seq)
+                keys[hit.session_id] = hit.key
+        found: dict[UUID, Topic] = {}
+        with_topics = 0
+        for session_id, said in seqs.items():
+            holding = unit.topics.at(here.key.tenant, session_id, said)
+            found.update((topic.id, topic) for topic in holding)
+            with_topics += bool(holding)
+            if with_topics == _SESSIONS:
+                break
+        for match in self._meant(unit, here, asked):
+            found[match.topic.id] = match.topic
+            keys[match.topic.session_id] = match.key
+        return keys, list(found.values())
+
+    def _meant(self, unit: Unit, here: Here, asked: Asked) -> Sequence[TopicMatch]:
+        """Topics of other sessions whose names or summaries are close to the question, closest first."""
+        if asked.vector is None or self.embedder is None or here.agents == ():
+            return ()
+        return unit.topics.nearest(
+            here.key.tenant,
+            here.key.user,
+            agents=here.agents,
+            besides=here.row.id if here.row is not None else None,
+            space=space_of(self.embedder),
+            vector=asked.vector,
+            limit=_BY_MEANING,
+        )
 
     def _near(self, unit: Unit, tenant: str, asked: Asked, topics: Sequence[UUID]) -> Mapping[UUID, float]:
         """How close names and summaries are to the question, 0 to 1; nothing without vectors."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -10,10 +11,10 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from anaphora.domain.changes import ChangeKind
-from anaphora.domain.keys import SeqRange
+from anaphora.domain.keys import SeqRange, SessionKey
 from anaphora.domain.messages import Trust
 from anaphora.domain.summaries import Method
-from anaphora.domain.topics import Closed, Opened, Topic, TopicVector, View
+from anaphora.domain.topics import Closed, Opened, Topic, TopicMatch, TopicVector, View
 from anaphora.domain.vectors import Space
 from anaphora.ports.rows import SessionRow
 from anaphora.storage.effects import Effects
@@ -33,6 +34,17 @@ _NEWEST = (
     .limit(sa.bindparam("most"))
 )
 _BETWEEN = _NEWEST.where(topics.c.stop > sa.bindparam("after"))
+_AT = (
+    _SELECT.where(*_OF_SESSION, topics.c.start <= sa.bindparam("b_seq"), topics.c.stop > sa.bindparam("b_seq"))
+    .order_by(topics.c.start.desc())
+    .limit(1)
+)
+_KEY_COLUMNS = (
+    sessions.c.user_id.label("of_user"),
+    sessions.c.agent_id.label("of_agent"),
+    sessions.c.session_id.label("of_session"),
+)
+_THEIR_SESSIONS = (sessions.c.tenant_id == topics.c.tenant_id) & (sessions.c.id == topics.c.session_uid)
 _STALE = (
     sa.update(topics)
     .where(*_OF_SESSION, topics.c.start <= sa.bindparam("b_seq"), topics.c.stop > sa.bindparam("b_seq"))
@@ -89,6 +101,8 @@ _WITHOUT = (
 _CLOSED = sa.select(sa.literal(1)).where(
     topics.c.tenant_id == sessions.c.tenant_id, topics.c.session_uid == sessions.c.id
 )
+#: vectors of names and summaries that one question is compared with: those of a user's newest topics
+_COMPARED: Final = 4_000
 #: beyond every number of a message
 _ALL: Final = 2**31 - 1
 
@@ -139,6 +153,43 @@ class SqlTopics:
         """Topics of a session that hold messages of the span, newest first."""
         where = {"b_tenant": tenant, "b_uid": session_id, "before": span.stop, "after": span.start, "most": limit}
         return [topic_from(row) for row in self._run(_BETWEEN, where)]
+
+    def at(self, tenant: str, session_id: UUID, seqs: Iterable[int]) -> Sequence[Topic]:
+        """The topics of a session that hold any of the messages, in order, each once."""
+        found: dict[int, Topic] = {}
+        for seq in sorted(set(seqs)):
+            if any(seq in topic.range for topic in found.values()):
+                continue
+            row = self._run(_AT, {"b_tenant": tenant, "b_uid": session_id, "b_seq": seq}).one_or_none()
+            if row is not None:
+                found[row.start] = topic_from(row)
+        return [found[start] for start in sorted(found)]
+
+    def nearest(
+        self,
+        tenant: str,
+        user: str,
+        *,
+        agents: Collection[str] | None,
+        besides: UUID | None,
+        space: Space,
+        vector: Sequence[float],
+        limit: int,
+    ) -> Sequence[TopicMatch]:
+        """Of a user's newest topics those whose name or summary is closest to a vector, closest first."""
+        asked = space.unit(vector)
+        best: dict[UUID, float] = {}
+        for topic_id, embedding in self._run(_compared(tenant, user, agents, besides, space)):
+            near = sum(map(operator.mul, asked, array("f", embedding)))
+            best[topic_id] = max(best.get(topic_id, -1.0), near)
+        closest = sorted(best, key=lambda topic_id: (-best[topic_id], topic_id))[:limit]
+        query = (
+            sa.select(*TOPIC_COLUMNS, *_KEY_COLUMNS)
+            .join(sessions, _THEIR_SESSIONS)
+            .where(topics.c.tenant_id == tenant, topics.c.id.in_(closest))
+        )
+        found = {row.id: _match(tenant, row) for row in self._run(query)} if closest else {}
+        return [found[topic_id] for topic_id in closest if topic_id in found]
 
     def mark_stale(self, row: SessionRow, seq: int) -> bool:
         """The topic that holds the message is to be described again; False if none does."""
@@ -219,6 +270,39 @@ def _has_topics(strategies: Collection[str | None]) -> sa.ColumnElement[bool]:
     named = sessions.c.strategy.in_({name for name in strategies if name is not None})
     followed = (named | sessions.c.strategy.is_(None)) if None in strategies else named
     return (followed & (sessions.c.head > 0)) | _CLOSED.exists()
+
+
+def _compared(
+    tenant: str, user: str, agents: Collection[str] | None, besides: UUID | None, space: Space
+) -> sa.Select[Any]:
+    """What the user's newest topics mean, as far as they may be shown."""
+    query = (
+        sa.select(topic_vectors.c.topic_id, topic_vectors.c.embedding)
+        .select_from(sessions)
+        .join(topics, _THEIR_SESSIONS)
+        .join(
+            topic_vectors,
+            (topic_vectors.c.tenant_id == topics.c.tenant_id) & (topic_vectors.c.topic_id == topics.c.id),
+        )
+        .where(
+            topic_vectors.c.tenant_id == tenant,
+            topic_vectors.c.space == space.name,
+            sessions.c.tenant_id == tenant,
+            sessions.c.user_id == user,
+            sessions.c.expired_at.is_(None),
+            sa.not_(topics.c.stale),
+        )
+        .order_by(topics.c.last_at.desc(), topics.c.id.desc())
+        .limit(_COMPARED)
+    )
+    if agents is not None:
+        query = query.where(sessions.c.agent_id.in_(sorted(agents)))
+    return query if besides is None else query.where(topics.c.session_uid != besides)
+
+
+def _match(tenant: str, row: AnyRow) -> TopicMatch:
+    key = SessionKey(tenant=tenant, user=row.of_user, agent=row.of_agent, session=row.of_session)
+    return TopicMatch(topic=topic_from(row), key=key)
 
 
 def topic_values(tenant: str, topic: Topic) -> dict[str, Any]:

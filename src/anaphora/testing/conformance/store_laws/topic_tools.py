@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -145,6 +145,28 @@ async def vectors_of(
         at[topic_id]: {view: tuple(round(value, 6) for value in vector) for view, vector in views.items()}
         for topic_id, views in found.items()
     }
+
+
+async def nearest(
+    store: Store,
+    vector: Sequence[float],
+    *,
+    tenant: str = KEY.tenant,
+    agents: Collection[str] | None = None,
+    besides: UUID | None = None,
+    space: Space = SPACE,
+    limit: int = 99,
+) -> list[UUID]:
+    """The user's topics that mean nearly that, in the store's order; each with the session that it is of."""
+    found = await store.read(
+        tenant,
+        lambda unit: unit.topics.nearest(
+            tenant, KEY.user, agents=agents, besides=besides, space=space, vector=vector, limit=limit
+        ),
+    )
+    for match in found:
+        assert (await session(store, match.key)).id == match.topic.session_id
+    return [match.topic.id for match in found]
 
 
 async def bare(store: Store, *, key: SessionKey = KEY, space: Space = SPACE, limit: int = 99) -> list[int]:

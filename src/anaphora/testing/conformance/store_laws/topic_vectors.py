@@ -13,11 +13,12 @@ from anaphora.errors import InvalidInput
 from anaphora.ports.store import Unit
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.fact_tools import id_of
-from anaphora.testing.conformance.store_laws.tools import KEY, TENANT, after, key_of
+from anaphora.testing.conformance.store_laws.tools import KEY, TENANT, after, key_of, row_of
 from anaphora.testing.conformance.store_laws.topic_tools import (
     SPACE,
     bare,
     described,
+    nearest,
     put,
     replaced,
     spoilt,
@@ -126,6 +127,36 @@ class TopicVectorLaws(StoreLaws):
             assert await replaced(store, replace(one, stale=True), new)
             for space in (SPACE, OTHER_SPACES[0]):
                 assert sorted(await vectors_of(store, [one, two], space=space)) == [3]
+
+    async def test_topics_of_a_user_are_found_by_what_they_mean_closest_first(self, tmp_path: Path) -> None:
+        """I11, I19: by the closer of name and summary, of this user and these agents, in this space."""
+        async with self.opened(tmp_path) as store:
+            one, two, three = await talked(store, (0, 3), (3, 6), (6, 9))
+            (four,) = await talked(store, (0, 3), key=key_of(agent="other", session="s3"), id=id_of(60))
+            (foreign,) = await talked(store, (0, 3), key=key_of(user="nobody"), id=id_of(70))
+            (theirs,) = await talked(store, (0, 3), key=THEIRS)
+            await put(store, (one, View.NAME, (0, 1)), (one, View.SUMMARY, (3, 4)), (two, View.NAME, (1, 0)))
+            await put(store, (three, View.SUMMARY, (-1, 0)), (four, View.NAME, (4, 3)), (foreign, View.NAME, (1, 0)))
+            await put(store, (theirs, View.NAME, (1, 0)), tenant="t2")
+            closest = [two.id, four.id, one.id, three.id]
+            assert await nearest(store, (2, 0)) == closest
+            assert await nearest(store, (2, 0), limit=2) == closest[:2]
+            assert await nearest(store, (2, 0), agents=["other"]) == [four.id]
+            assert await nearest(store, (2, 0), agents=[]) == []
+            assert await nearest(store, (2, 0, 0), space=OTHER_SPACES[0]) == []
+            assert await nearest(store, (2, 0), besides=one.session_id) == [four.id]
+            assert await nearest(store, (2, 0), tenant="t2") == [theirs.id]
+
+    async def test_what_is_stale_or_out_of_sight_is_not_found_by_what_it_means(self, tmp_path: Path) -> None:
+        """I1: what is told of it may be what was deleted."""
+        async with self.opened(tmp_path) as store:
+            one, two = await talked(store, (0, 3), (3, 6))
+            (other,) = await talked(store, (0, 3), key=SECOND, id=id_of(50))
+            await put(store, *((topic, View.NAME, (1, 0)) for topic in (one, two, other)))
+            await spoilt(store, 1)
+            assert await nearest(store, (1, 0)) == [two.id, other.id]
+            await store.write(TENANT, lambda unit: unit.sessions.expire(row_of(unit, SECOND), now=after(900)))
+            assert await nearest(store, (1, 0)) == [two.id]
 
     async def test_described_topics_without_vectors_are_found_oldest_first(self, tmp_path: Path) -> None:
         """Of this session and no other; stale ones too, but none that nothing is said of."""

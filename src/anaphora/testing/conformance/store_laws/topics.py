@@ -10,7 +10,7 @@ from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Trust
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Method
-from anaphora.domain.topics import Closed, Opened, View
+from anaphora.domain.topics import Closed, Opened, Topic, View
 from anaphora.testing.conformance.store_laws.base import StoreLaws
 from anaphora.testing.conformance.store_laws.fact_tools import id_of
 from anaphora.testing.conformance.store_laws.tools import (
@@ -106,6 +106,20 @@ class TopicLaws(StoreLaws):
             assert await between(store, 2, 6) == await between(store, 0, 4) == [3, 1]
             assert await between(store, 4, 6) == await between(store, 9, 10) == []
             assert await between(store, 0, 10, limit=2) == [6, 3]
+
+    async def test_topics_are_found_by_the_messages_that_they_hold(self, tmp_path: Path) -> None:
+        """Each once, in order, however far apart the messages are; of this session and tenant alone."""
+        async with self.opened(tmp_path) as store:
+            one, two, three = await talked(store, (1, 3), (3, 4), (6, 9))
+            await talked(store, (0, 5), key=SECOND, id=id_of(50))
+            uid = (await session(store)).id
+
+            async def at(*seqs: int, tenant: str = TENANT) -> list[Topic]:
+                return list(await store.read(tenant, lambda unit: unit.topics.at(tenant, uid, iter(seqs))))
+
+            assert await at(8, 1, 2, 6) == [one, three]
+            assert await at(3) == [two]
+            assert await at(0, 4, 5, 9) == await at() == await at(1, 3, tenant="t2") == []
 
     async def test_a_topic_of_a_changed_message_is_to_be_described_again(self, tmp_path: Path) -> None:
         """I1: the one that holds it and no other; False if there is none."""
