@@ -47,6 +47,7 @@ async def main(path: str) -> None:
             except NotFound:
                 break
             clock.jump(timedelta(days=2).total_seconds())
+            await memory.work()  # what is about to expire is summarised to its end
             await memory.retention.run()
             if await memory.retention.expired():
                 await memory.retention.restore(user="bob", session="old")

@@ -27,6 +27,7 @@ ERASURES: Mapping[str, tuple[int, ...]] = {
     "erase.done": (1, 2, 3),
     "retention.kept": (1, 2),
     "retention.expired": (1,),
+    "retention.postponed": (1,),
     "retention.brought_back": (1,),
 }
 GONE = [word("alice", session, turn) for session in ("s1", "s2") for turn in range(TURNS)]

@@ -70,6 +70,7 @@ ELSEWHERE = frozenset(
         "retention.brought_back",
         "retention.expired",
         "retention.kept",
+        "retention.postponed",
         "session.ended",
         "session.numbered",
         "session.rebuild_queued",

@@ -128,7 +128,10 @@ class Retain:
             due = [row for row in found if self._is_due(row, now)]
             for row in due:
                 gone = await self.store.write(tenant, partial(self._put_out_of_sight, key=row.key, now=now))
-                self.failpoint("retention.expired")
+                if gone:
+                    self.failpoint("retention.expired")
+                else:
+                    self.failpoint("retention.postponed")
                 expired += gone
                 kept += not gone
             after = found[-1]
