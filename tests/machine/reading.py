@@ -47,6 +47,8 @@ class Reading(RuleBasedStateMachine):
 
     #: what has come about in all runs together: what never happened proves nothing
     seen: ClassVar[Counter[str]] = Counter()
+    #: how much is kept
+    kept: ClassVar[Mapping[str, int]] = {}
 
     @initialize()
     def start(self) -> None:
@@ -64,6 +66,7 @@ class Reading(RuleBasedStateMachine):
             embedder="none",
             durability="normal",
             extraction="batch",
+            facts=dict(self.kept),
             batch_extraction={"threshold": 4, "batch": 6, "idle_seconds": 60},
             rolling_pairs={"window_pairs": 2, "min_messages_for_summary": 8},
         )
