@@ -14,7 +14,7 @@ from anaphora.errors import InvalidInput
 
 pytestmark = pytest.mark.anyio
 
-ASKED: dict[str, Callable[[Memory, dict[str, str]], Awaitable[Any]]] = {
+ASKED: dict[str, Callable[[Memory, dict[str, Any]], Awaitable[Any]]] = {
     "topics": lambda memory, who: memory.topics.list(**who),
     "sessions": lambda memory, who: memory.sessions(**who),
     "new session": lambda memory, who: memory.new_session(**{"user": "alice", **who}),
