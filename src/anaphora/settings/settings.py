@@ -94,7 +94,7 @@ class Settings(BaseSettings):
     embedder_timeout: float = Field(default=30.0, gt=0)
     embedder_profile: EmbedderProfileSettings = EmbedderProfileSettings()
     #: who puts what was found first into a better order: nobody, `local` (MaxSim), `onnx` (a cross-encoder, whose path
-    #: is the model), or a provider of language models, to which alone URL and key belong: inherited from what summarises
+    #: is the model), or a provider of language models, which alone take URL and key: inherited from what summarises
     rerank_provider: str = ""
     rerank_model: str | None = None
     rerank_base_url: str | None = None
