@@ -65,7 +65,7 @@ EMPTY = [(words, what) for words, what in CALLS if what != "subject" or words[:2
 @pytest.mark.parametrize(
     ("words", "what", "value", "says"),
     [
-        *((words, what, NOT_UTF_8, "is not valid Unicode text") for words, what in CALLS),
+        *((words, what, NOT_UTF_8, "is not valid UTF-8") for words, what in CALLS),
         *((words, what, "", "must not be empty") for words, what in EMPTY),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,

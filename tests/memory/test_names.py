@@ -22,7 +22,7 @@ ASKED: dict[str, Callable[[Memory, dict[str, Any]], Awaitable[Any]]] = {
 
 
 @pytest.mark.parametrize("what", ["user", "agent", "tenant"])
-@pytest.mark.parametrize(("name", "says"), [("a\udcffb", "not valid Unicode"), ("", "must not be empty")])
+@pytest.mark.parametrize(("name", "says"), [("a\udcffb", "not valid UTF-8"), ("", "must not be empty")])
 @pytest.mark.parametrize("asked", ASKED)
 async def test_what_cannot_be_a_name_is_refused(asked: str, what: str, name: str, says: str, tmp_path: Path) -> None:
     async with opened(tmp_path) as memory:
