@@ -168,6 +168,22 @@ def test_a_default_is_that_of_the_list_of_options(key: str, default: object) -> 
         (with_knowledge(rerank_provider="olama", rerank_model="m"), f"{KB}.rerank_provider", "did you mean", "ollama"),
         (with_knowledge(rerank_provider="ollama"), f"{KB}.rerank_model", "name the model of 'ollama'", None),
         (with_knowledge(rerank_model="m"), f"{KB}.rerank_model", "it has no provider", None),
+        ({**PLAIN, "provider": "voyage", "model": "m"}, "provider", "unknown provider 'voyage': known: alibaba", None),
+        (
+            with_knowledge(embedding_provider="claud", embedding_model="m"),
+            f"{KB}.embedding_provider",
+            "unknown provider 'claud': did you mean 'ovhcloud'?",
+            "ovhcloud",
+        ),
+        ({**PLAIN, "provider": "gemni", "model": "m"}, "provider", "did you mean 'gemini'?", "gemini"),
+        ({**PLAIN, "instructions": "a\x00b"}, "instructions", "NUL", None),
+        ({**PLAIN, "instructions": "\ud800"}, "instructions", "surrogate", None),
+        ({**PLAIN, "description": "a\x00b"}, "description", "NUL", None),
+        (with_knowledge(search_triggers=["last\ud800"]), f"{KB}.search_triggers.0", "surrogate", None),
+        (with_knowledge(rerank_provider="onnx", rerank_model="\x00"), f"{KB}.rerank_model", "NUL", None),
+        ({**PLAIN, "max_tokens": 16**5000}, "max_tokens", "less than or equal to", None),
+        ({**PLAIN, "zebra\nstripe": 1}, r"zebra\nstripe", "unknown key", None),
+        ({**PLAIN, "zebra\ud800": 1}, "", "should be valid Unicode text", None),
     ],
 )
 def test_a_mistake_names_its_key_and_the_fix(source: Any, key: str, says: str, nearest: str | None) -> None:
@@ -183,6 +199,39 @@ def test_every_mistake_is_told_and_names_the_file(tmp_path: Path) -> None:
         read(path)
     lines = str(raised.value).splitlines()
     assert [line.split(": ")[:2] for line in lines] == [[str(path), "agent_id"], [str(path), "resorces"]]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "keys"),
+    [
+        (
+            {"resorces": [], "provider": "opnai", "model": "m", **with_knowledge(chunk_size=100, chunk_overlap=90)},
+            ["resorces", f"{KB}.chunk_overlap", "provider"],
+        ),
+        ({"agent_id": 7, "provider": "opnai", "model": "m"}, ["agent_id", "provider"]),
+        # what a wrong value may have meant is not guessed
+        ({"provider": 7, "model": "m"}, ["provider"]),
+        ({"provder": "ollama", "model": "m"}, ["provder"]),
+        ({"provider": "ollama", "modl": "m"}, ["modl"]),
+        (with_knowledge(chunk_size="100", chunk_overlap=700), [f"{KB}.chunk_size"]),
+        (with_knowledge(chunk_siz=2000, chunk_overlap=700), [f"{KB}.chunk_siz"]),
+        ({"resource_config": [], "model": "m"}, ["resource_config", "provider"]),
+        ({"embedding_provider": "openai", **with_knowledge(embedding_model="e")}, ["embedding_provider"]),
+        (
+            with_knowledge(search_triggers=["?!", 7], rerank_provider="olama"),
+            [f"{KB}.search_triggers.1", f"{KB}.rerank_provider"],
+        ),
+    ],
+)
+def test_all_mistakes_are_told_at_once(wrong: dict[str, Any], keys: list[str]) -> None:
+    assert [mistake.key for mistake in mistakes({**PLAIN, **wrong})] == keys
+
+
+def test_a_mistake_is_one_line_whatever_its_file_and_its_key_are_called(tmp_path: Path) -> None:
+    path = written(tmp_path, "a\nb.json", json.dumps({**PLAIN, "zebra\nstripe": "x", "provider": "\u2028\ud800"}))
+    for mistake in mistakes(path):
+        assert str(mistake).splitlines() == [str(mistake)]
+        assert str(mistake).encode("utf-8")
 
 
 def test_json_toml_and_yaml_say_the_same(tmp_path: Path) -> None:
@@ -203,6 +252,9 @@ def test_json_toml_and_yaml_say_the_same(tmp_path: Path) -> None:
         ("a.json", b'{"agent_id": "\xff"}', "not UTF-8 text"),
         ("a.json", b"[" * 50_000, "not valid JSON"),
         ("a.json", b" " * (MAX_BYTES + 1), "larger than 1,048,576 bytes"),
+        ("a.json", b'{"max_tokens": ' + b"9" * 5000 + b"}", "not valid JSON: a number has too many digits"),
+        ("a.toml", b"max_tokens = " + b"9" * 5000, "not valid TOML: a number has too many digits"),
+        ("a.yaml", b"max_tokens: " + b"9" * 5000, "not valid YAML: a value cannot be read"),
         ("a.toml", b"agent_id = ", "not valid TOML"),
         ("a.yaml", b"agent_id: [", "not valid YAML: line"),
         ("a.yaml", b"a: &x [1]\nb: *x\n", "references (*name) are not taken"),

@@ -7,7 +7,8 @@ from anaphora.agents.agent import Agent
 from anaphora.agents.answers import AgentAnswer, Told
 from anaphora.agents.checking import Notice, notices_of
 from anaphora.agents.config import AgentConfig
-from anaphora.agents.files import Mistake, examine, read, read_by_id
+from anaphora.agents.files import examine, read, read_by_id
+from anaphora.agents.mistakes import Mistake
 
 __all__ = [
     "Agent",

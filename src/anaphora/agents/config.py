@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from anaphora.domain.documents import checked_namespace
+from anaphora.domain.keys import checked_text
 from anaphora.domain.plans import TAIL_TURNS
 from anaphora.rules.phrases import SEARCH_TRIGGERS
 
@@ -23,6 +24,8 @@ TOOLS: Final = (SEARCH_TOOL, LIST_TOOL)
 THRESHOLD_TOKENS: Final = 10_000
 #: less has no room for a summary (`strategies.token_budget`)
 LEAST_THRESHOLD: Final = 192
+#: more than any model reads
+MOST_TOKENS: Final = 2**53
 RECENT_MESSAGES: Final = 10
 RELEVANCE_THRESHOLD: Final = 0.7
 CHUNK_SIZE: Final = 800
@@ -51,6 +54,7 @@ def checked_agent_id(value: str) -> str:
     return value
 
 
+Text = Annotated[str, AfterValidator(lambda value: checked_text(value, "the text"))]
 AgentId = Annotated[str, AfterValidator(checked_agent_id)]
 AgentIdOrAll = Annotated[str, AfterValidator(lambda value: value if value == ALL_AGENTS else checked_agent_id(value))]
 Resource = Literal["memory", "knowledge_base"]
@@ -85,7 +89,7 @@ class Compression(Part):
 
     enabled: bool = True
     #: tokens of history above which the older messages are summarised
-    threshold_tokens: int = Field(default=THRESHOLD_TOKENS, ge=LEAST_THRESHOLD)
+    threshold_tokens: int = Field(default=THRESHOLD_TOKENS, ge=LEAST_THRESHOLD, le=MOST_TOKENS)
     #: messages that stay word by word
     recent_messages_to_keep: int = Field(default=RECENT_MESSAGES, ge=1, le=TAIL_TURNS)
     #: keep what was summarised as a document, too
@@ -118,7 +122,7 @@ class KnowledgeBaseConfig(Part):
     cross_session_agents: Annotated[tuple[AgentIdOrAll, ...], Field(strict=False)] = ()
     rerank_provider: Name | None = None
     #: the model, or the path of a cross-encoder
-    rerank_model: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
+    rerank_model: Annotated[Text, Field(min_length=1, max_length=4096)] | None = None
     #: documents that every user of the agent may read, besides their own: lists of names
     namespaces: Annotated[tuple[SharedNamespace, ...], Field(strict=False)] = ()
 
@@ -144,12 +148,12 @@ class AgentConfig(Part):
     resource_config: ResourceConfig = ResourceConfig()
 
     #: for people; never shown to a model
-    description: str | None = None
+    description: Text | None = None
     #: fixed system text
-    instructions: str | None = None
+    instructions: Text | None = None
     #: tokens of a prompt, and of an answer
-    context_budget: int | None = Field(default=None, ge=64)
-    max_tokens: int | None = Field(default=None, ge=1)
+    context_budget: int | None = Field(default=None, ge=64, le=MOST_TOKENS)
+    max_tokens: int | None = Field(default=None, ge=1, le=MOST_TOKENS)
     temperature: float | None = Field(default=None, ge=0, le=2)
 
     @property

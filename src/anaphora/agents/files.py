@@ -6,7 +6,6 @@ import difflib
 import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -14,13 +13,11 @@ from typing import Any, Final, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from anaphora.agents import names
 from anaphora.agents.config import AgentConfig, checked_agent_id
+from anaphora.agents.mistakes import Mistake, in_line, near, shown
+from anaphora.agents.together import together
 from anaphora.bootstrap.yaml_text import parsed_yaml
 from anaphora.errors import ConfigError, InvalidInput, NotFound, UnknownName
-from anaphora.models.settings import reranking_model
-from anaphora.rules.documents import Chunking
-from anaphora.rules.phrases import Phrases
 
 #: a configuration: the path of a file, or what would stand in it
 Source: TypeAlias = str | PathLike[str] | Mapping[str, Any]
@@ -29,23 +26,6 @@ Source: TypeAlias = str | PathLike[str] | Mapping[str, Any]
 MAX_BYTES: Final = 1 << 20
 #: what stands for the file where there is none
 NO_FILE: Final = "configuration"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mistake:
-    """What is wrong with a configuration."""
-
-    #: as it was named
-    file: str
-    #: the keys down to it, with dots; empty where the file as a whole is meant
-    key: str
-    #: what is wrong, and what to write instead
-    text: str
-    #: the nearest valid name, if a name is wrong
-    nearest: str | None = None
-
-    def __str__(self) -> str:
-        return ": ".join(part for part in (self.file, self.key, self.text) if part)
 
 
 def read(source: Source) -> AgentConfig:
@@ -119,8 +99,44 @@ def examine(source: Source) -> AgentConfig | tuple[Mistake, ...]:
     try:
         config = AgentConfig.model_validate(data)
     except ValidationError as error:
-        return tuple(_mistake(file, item) for item in error.errors(include_url=False))
-    return tuple(_together(file, config)) or config
+        found = [(tuple(item["loc"]), _mistake(file, item)) for item in error.errors(include_url=False)]
+        return (*(mistake for _, mistake in found), *_beside(file, data, found))
+    return tuple(together(file, config)) or config
+
+
+def _beside(
+    file: str, data: Mapping[str, Any], found: Sequence[tuple[tuple[Any, ...], Mistake]]
+) -> tuple[Mistake, ...]:
+    """What else is wrong, as far as that can be said without the keys that are wrong by themselves."""
+    rest: dict[str, Any] = dict(data)
+    without: set[str] = set()
+    for loc, mistake in found:
+        names_of = [str(part) for part in loc]
+        without |= {".".join(names_of[:most]) for most in range(1, len(loc) + 1)}
+        if mistake.nearest is not None:
+            # it may have been meant
+            without |= {mistake.nearest, ".".join((*names_of[:-1], mistake.nearest))}
+        if not loc:  # a key that is no text
+            return ()
+        _drop(rest, loc)
+    try:
+        config = AgentConfig.model_validate({"agent_id": "a", **rest})
+    except ValidationError:
+        return ()
+    return tuple(together(file, config, without=frozenset(without)))
+
+
+def _drop(data: dict[str, Any], loc: Sequence[Any]) -> None:
+    """Take out a key, or the list that it is in; what is in the data of the caller stays there."""
+    at = data
+    for part in loc[:-1]:
+        inner = at.get(part)
+        if not isinstance(inner, Mapping):
+            at.pop(part, None)
+            return
+        at[part] = dict(inner)
+        at = at[part]
+    at.pop(loc[-1], None)
 
 
 def _parsed(path: Path) -> dict[str, Any]:
@@ -155,6 +171,10 @@ def _json(text: str) -> object:
         return json.loads(text, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         raise InvalidInput(f"line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}") from None
+    except InvalidInput:
+        raise
+    except ValueError:  # nothing else is left
+        raise InvalidInput("not valid JSON: a number has too many digits") from None
     except RecursionError:
         raise InvalidInput("not valid JSON: nested too deep") from None
 
@@ -173,6 +193,8 @@ def _toml(text: str) -> object:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InvalidInput(f"not valid TOML: {error}") from None
+    except ValueError:  # nothing else is left
+        raise InvalidInput("not valid TOML: a number has too many digits") from None
 
 
 def _yaml(text: str) -> object:
@@ -198,7 +220,7 @@ def _is_id(text: str) -> bool:
 
 def _mistake(file: str, item: Mapping[str, Any]) -> Mistake:
     loc = tuple(item["loc"])
-    key = ".".join(map(str, loc))
+    key = in_line(".".join(map(str, loc)))
     match item["type"]:
         case "extra_forbidden":
             text, nearest = _unknown_key(loc)
@@ -206,14 +228,14 @@ def _mistake(file: str, item: Mapping[str, Any]) -> Mistake:
         case "literal_error":
             known = _choices(loc)
             wrong = UnknownName(_WHAT.get(str(loc[0]), "value"), str(item["input"]), known)
-            return Mistake(file=file, key=key, text=str(wrong), nearest=_near(str(item["input"]), known))
+            return Mistake(file=file, key=key, text=str(wrong), nearest=near(str(item["input"]), known))
         case "missing":
             return Mistake(file=file, key=key, text="not set: every agent needs one")
         case "value_error":
             return Mistake(file=file, key=key, text=str(item["ctx"]["error"]))
         case _:
             wanted = _WANTED.get(item["type"]) or str(item["msg"]).removeprefix("Input should be ")
-            return Mistake(file=file, key=key, text=f"should be {wanted}, not {_shown(item['input'])}")
+            return Mistake(file=file, key=key, text=f"should be {wanted}, not {shown(item['input'])}")
 
 
 #: types in people's words
@@ -223,6 +245,7 @@ _WANTED: Final = MappingProxyType(
         "int_type": "a whole number",
         "float_type": "a number",
         "string_type": "text in quotation marks",
+        "string_unicode": "valid Unicode text",
         "tuple_type": "a list",
         "model_type": "an object",
         "model_attributes_type": "an object",
@@ -241,11 +264,7 @@ def _unknown_key(loc: tuple[Any, ...]) -> tuple[str, str | None]:
         where = f"in {place}" if place else "at the top"
         return f"unknown key {name!r} here: it belongs {where}", ".".join(elsewhere[0])
     known = list(_model_at(loc[:-1]).model_fields)
-    return str(UnknownName("key", name, known)), _near(name, known)
-
-
-def _near(name: str, known: Sequence[str]) -> str | None:
-    return next(iter(difflib.get_close_matches(name, known, n=1)), None)
+    return str(UnknownName("key", name, known)), near(name, known)
 
 
 def _model_at(loc: Sequence[Any]) -> type[BaseModel]:
@@ -270,67 +289,3 @@ def _choices(loc: Sequence[Any]) -> list[str]:
     """The values that may stand in a list of names."""
     inner = _model_at(loc).model_fields[str(loc[-2])].annotation
     return [str(value) for value in get_args(get_args(inner)[0])]
-
-
-def _shown(value: object) -> str:
-    """A wrong value, short."""
-    text = json.dumps(value, ensure_ascii=False, default=lambda other: type(other).__name__)
-    return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def _together(file: str, config: AgentConfig) -> Iterator[Mistake]:
-    """What is wrong with values that must go together."""
-    known = config.knowledge
-    try:
-        Chunking(size=known.chunk_size, overlap=known.chunk_overlap)
-    except InvalidInput as error:
-        yield Mistake(file=file, key="resource_config.knowledge_base.chunk_overlap", text=str(error))
-    for at, phrase in enumerate(known.search_triggers):
-        try:
-            Phrases((phrase,))
-        except InvalidInput as error:
-            yield Mistake(file=file, key=f"resource_config.knowledge_base.search_triggers.{at}", text=str(error))
-    chat = _Pair(keys=("provider", "model"), provider=config.provider, model=config.model, join=names.chat_model)
-    yield from chat.mistakes(file)
-    base = "resource_config.knowledge_base."
-    vectors = _Pair(
-        keys=(f"{base}embedding_provider", f"{base}embedding_model"),
-        provider=known.embedding_provider,
-        model=known.embedding_model,
-        join=names.embedder,
-    )
-    yield from vectors.mistakes(file)
-    try:
-        provider = known.rerank_provider
-        reranking_model("" if provider is None else names.rerank_provider(provider), known.rerank_model)
-    except UnknownName as error:
-        yield Mistake(file=file, key=f"{base}rerank_provider", text=str(error), nearest=_near(error.name, names.ALL))
-    except InvalidInput as error:
-        key, _, text = str(error).partition(": ")
-        yield Mistake(file=file, key=f"{base}{key}", text=text)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pair:
-    """A provider and a model, which go together."""
-
-    keys: tuple[str, str]
-    provider: str | None
-    model: str | None
-    join: Callable[[str, str], str]
-
-    def mistakes(self, file: str) -> Iterator[Mistake]:
-        """What is wrong with them: one without the other, or a name nobody knows."""
-        provider_key, model_key = self.keys
-        if self.provider is None:
-            if self.model is not None:
-                text = f"not set: name the provider of {self.model!r}, such as 'azure_openai_cc' or 'ollama'"
-                yield Mistake(file=file, key=provider_key, text=text)
-            return
-        if self.model is None and names.needs_model(self.provider):
-            yield Mistake(file=file, key=model_key, text=f"not set: name the model of {self.provider!r}")
-            return
-        try:
-            self.join(self.provider, self.model or "")
-        except UnknownName as error:
-            yield Mistake(file=file, key=provider_key, text=str(error), nearest=_near(error.name, names.ALL))

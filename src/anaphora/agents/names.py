@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Final
 
 from anaphora.errors import UnknownName
+
+
+class UnknownProvider(UnknownName):
+    """A provider that there is none of, or none for this."""
+
+    def __init__(self, name: str, known: AbstractSet[str]) -> None:
+        super().__init__("provider", name, known)
+        self.known = known
+
 
 #: names of seed 001 and of its relatives, and what they are called here
 _OTHER_NAMES: Final = MappingProxyType(
@@ -64,15 +74,13 @@ EMBEDDING: Final = _LIKE_OPENAI | {"bedrock", "cohere", "google", "google-cloud"
 _LOCAL: Final = frozenset({"local", "none"})
 #: reranks with a file
 _ONNX: Final = "onnx"
-#: every name that a configuration may use for a provider
-ALL: Final = tuple(sorted({*CHAT, *EMBEDDING, *_LOCAL, _ONNX, *_OTHER_NAMES}))
 
 
 def chat_model(provider: str, model: str) -> str:
     """The name under which `Settings.model` takes a model.
 
     Raises:
-        UnknownName: no such provider; names the nearest.
+        UnknownProvider: no such provider; names the nearest.
 
     """
     return f"{_known(provider, CHAT)}:{model}"
@@ -82,7 +90,7 @@ def embedder(provider: str, model: str | None) -> str:
     """The name under which `Settings.embedder` takes an embedder.
 
     Raises:
-        UnknownName: no such provider; names the nearest.
+        UnknownProvider: no such provider; names the nearest.
 
     """
     return provider if provider in _LOCAL else f"{_known(provider, EMBEDDING | _LOCAL)}:{model}"
@@ -97,7 +105,7 @@ def rerank_provider(provider: str) -> str:
     """The name under which `Settings.rerank_provider` takes whoever reranks.
 
     Raises:
-        UnknownName: no such provider; names the nearest.
+        UnknownProvider: no such provider; names the nearest.
 
     """
     local = _LOCAL | {_ONNX}
@@ -107,5 +115,5 @@ def rerank_provider(provider: str) -> str:
 def _known(provider: str, known: frozenset[str]) -> str:
     name = _OTHER_NAMES.get(provider, provider)
     if name not in known:
-        raise UnknownName("provider", provider, [*known, *_OTHER_NAMES])
+        raise UnknownProvider(provider, {*known, *(other for other, meant in _OTHER_NAMES.items() if meant in known)})
     return name
