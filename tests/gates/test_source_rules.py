@@ -20,7 +20,8 @@ Rule = Callable[[ast.AST], str | None]
 
 READS_THE_ENVIRONMENT = ("settings/", "cli/", "server/")
 IMPORTS_LATE = ("bootstrap.py", "bootstrap/", "cli/")
-CATCHES_ALL = ("worker/loop.py", "services/context.py")
+#: the worker's loop; what an embedder of one's own raises, what no log may hold, what is raised of a broken tokenizer
+CATCHES_ALL = ("worker/loop.py", "services/retrieve.py", "server/observing.py", "models/onnx_files.py")
 RUNS_DATA_AS_CODE = frozenset({"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"})
 TAKES_SQL = frozenset({"text", "execute", "executemany", "executescript", "exec_driver_sql"})
 
@@ -128,7 +129,7 @@ def stub(node: ast.AST) -> str | None:
 RULES = {
     "the environment is read in settings, cli and server only": (environment, READS_THE_ENVIRONMENT),
     "only bootstrap and cli import late": (late_import, IMPORTS_LATE),
-    "only the worker loop and the seam of degradation catch everything": (broad_except, CATCHES_ALL),
+    "only the worker loop and the seams to what is not ours catch everything": (broad_except, CATCHES_ALL),
     "data is never run as code": (data_as_code, ()),
     "SQL is never glued together": (built_sql, ()),
     "nothing is a stub": (stub, ()),

@@ -61,4 +61,4 @@ async def test_a_file_that_is_named_from_another_folder_later_is_the_same(
     async with opened(Path("m.db")) as store:
         (tmp_path / "other").mkdir()
         monkeypatch.chdir(tmp_path / "other")
-        await store.append(append("hello"))
+        assert (await store.append(append("hello"))).seq == 0

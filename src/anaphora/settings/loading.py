@@ -47,7 +47,7 @@ def _mistake(item: Mapping[str, Any]) -> str:
     where = ".".join(str(part) for part in item["loc"])
     if item["type"] == "extra_forbidden":
         return f"{where}: {UnknownName('setting', str(item['loc'][-1]), _known(item['loc']))}"
-    return f"{where}: {item['msg']}"
+    return f"{where}: {item['msg'].removeprefix('Value error, ')}"
 
 
 def _known(loc: tuple[Any, ...]) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
-from pydantic_core import PydanticCustomError
 
 from anaphora.domain.facts import CATEGORIES, LEAST_IMPORTANT, MOST_IMPORTANT, checked_categories
 from anaphora.errors import InvalidInput
@@ -118,7 +117,7 @@ def _categories(names: tuple[str, ...]) -> tuple[str, ...]:
     try:
         return checked_categories(names)
     except InvalidInput as error:
-        raise PydanticCustomError("categories", "{why}", {"why": str(error)}) from None
+        raise ValueError(str(error)) from None
 
 
 class FactsSettings(Section):
