@@ -12,8 +12,13 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Run, conversation, write_lines
 
+from anaphora.domain.messages import Role
+from anaphora.domain.wire import PromptMessage, SectionName
+from anaphora.prompts import structured_summary
 from anaphora.testing.faults import ServerError
 from anaphora.testing.model_server import ScriptedModelServer
+from anaphora.testing.scripted import faithful
+from anaphora.testing.wire import Request
 
 TALK = ("agents", "run", "research.json", "--user", "alice", "--session", "1")
 
@@ -135,3 +140,52 @@ def test_a_worker_summarises_as_the_agents_of_the_folder_say(run: Run, home: Pat
     assert run("worker", "--once").code == 0
     assert [request.schema_title for request in server.requests] == ["structured_summary"]
     assert server.requests[0].body["model"] == "gpt-4o-mini"
+
+
+def summarising(request: Request) -> str:
+    """A model that summarises faithfully."""
+    assert request.native_schema is not None
+    asked = PromptMessage(
+        section=SectionName.QUERY, role=Role.USER, content=str(request.messages[-1]["content"]), tokens=0
+    )
+    return faithful([asked], {**request.native_schema["schema"], "title": request.schema_title})
+
+
+def test_a_rebuild_that_is_waited_for_is_made_by_the_model_of_the_agent(
+    run: Run, server: ScriptedModelServer, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.responders[structured_summary.TITLE] = summarising
+    (home / "agents").mkdir()
+    compression = {"threshold_tokens": 400, "recent_messages_to_keep": 2}
+    written(home / "agents", "research.json", resource_config={"memory": {"compression": compression}})
+    write_lines(home / "chats.jsonl", [conversation(40)])
+    assert run("import", "chats.jsonl", "--agent", "research", "--strategy", "token_budget@research").code == 0
+    assert run("worker", "--drain").code == 0
+    words = ("--user", "alice", "--agent", "research", "--wait", "--timeout", "20")
+    asked = len(server.requests)
+    done = run("rebuild", "1", *words)
+    assert (done.code, done.err) == (0, "")
+    assert len(server.requests) > asked
+    monkeypatch.delenv("AZURE_OPENAI_ENDPOINT")
+    again = run("rebuild", "1", *words)
+    assert again.code == 0
+    assert "No model made them" in again.err
+
+
+def test_a_message_without_a_word_is_refused(run: Run) -> None:
+    for nothing in ("", "  "):
+        done = run(*TALK, "--message", nothing)
+        assert (done.code, done.out) == (2, "")
+        assert "--message: say something" in done.complaint
+
+
+def test_why_the_memory_failed_is_said_once(
+    run: Run, server: ScriptedModelServer, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert not server.requests
+    (home / "junk.db").write_text("this is not a database" * 100, encoding="utf-8")
+    done = run(*TALK, "--message", "Hello", "--db", "junk.db")
+    assert (done.code, done.out) == (0, "You said: Hello\n")
+    (said,) = [record.getMessage() for record in caplog.records if getattr(record, "event", "") == "forgetful"]
+    assert "without its memory" in said
+    assert "not an SQLite database" in said

@@ -18,7 +18,7 @@ from anaphora.agents.config import LIST_TOOL, SEARCH_TOOL, AgentConfig
 from anaphora.agents.files import Source, read, read_by_id
 from anaphora.agents.history import as_messages
 from anaphora.agents.library import Library
-from anaphora.agents.opening import Means, Rooms, configs_in, log_store
+from anaphora.agents.opening import Means, Rooms, configs_in
 from anaphora.agents.tools import Method, Tools
 from anaphora.bootstrap import Overrides
 from anaphora.domain.keys import SessionKey
@@ -196,7 +196,7 @@ class Agent:
             if config.remembers or config.knows:
                 await rooms.open()
         except StoreError as error:
-            log_store(error)
+            rooms.failed(error)
         except BaseException:
             await self.cleanup()
             raise
@@ -250,7 +250,7 @@ class Agent:
                     async for piece in pieces:
                         yield piece
             except StoreError as error:
-                log_store(error)
+                rooms.failed(error)
             else:
                 self._echoes = [(Role.USER, message), (Role.ASSISTANT, turn.text)]
                 return

@@ -77,8 +77,9 @@ async def open_memory(settings: Settings, means: Means, *, on_disk: bool = True)
 
 
 def log_store(error: StoreError) -> None:
-    """Say that an agent answers without its memory."""
-    _log.warning("An agent answers without its memory", extra={"event": "forgetful", "error": type(error).__name__})
+    """Say that an agent answers without its memory, and why."""
+    extra = {"event": "forgetful", "error": type(error).__name__}
+    _log.warning("An agent answers without its memory: %s", error, extra=extra)
 
 
 def log_left_out(agent_id: str, error: AnaphoraError) -> None:
@@ -108,6 +109,8 @@ class Rooms:
         #: the turn that is going on in it
         self.turn: Turn | None = None
         self._scratch: Memory | None = None
+        #: why the memory failed last, until it works again
+        self._failure: str | None = None
 
     async def open(self) -> Memory:
         """The memory, opened if it is not yet.
@@ -141,8 +144,15 @@ class Rooms:
             self._scratch = await self._closing.enter_async_context(opening)
         return self._in(self._scratch)
 
+    def failed(self, error: StoreError) -> None:
+        """Say that the memory fails, once for each cause."""
+        if self._failure != str(error):
+            self._failure = str(error)
+            log_store(error)
+
     async def forget_aside(self) -> None:
-        """Nothing is left of what was said aside."""
+        """The memory works: nothing is left of what was said aside."""
+        self._failure = None
         if self._scratch is not None:
             await self._in(self._scratch).reset()
 

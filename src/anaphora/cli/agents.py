@@ -17,7 +17,7 @@ from anaphora.agents.checking import keys_missing
 from anaphora.cli.chat_input import LineSource, StopPressed, source_for_terminal
 from anaphora.cli.options import AsJson, Db, SessionName, User
 from anaphora.cli.output import clean, emit, note, say
-from anaphora.errors import AnaphoraError, ConfigError
+from anaphora.errors import AnaphoraError, ConfigError, InvalidInput
 from anaphora.settings import Settings, load
 
 _FAILED = 1
@@ -43,6 +43,8 @@ def run(
     Keys and endpoints of its provider come from the environment. If the memory fails the agent answers without it, and
     a line on stderr says so.
     """
+    if message is not None and not message.strip():
+        raise InvalidInput("--message: say something, or leave it out to talk line by line")
     agent = Agent.from_config(file, user=user, session=session, settings=load(db=db))
     source: LineSource = Once(message) if message is not None else source_for_terminal({})
     turns, failed = anyio.run(_talk, agent, source, as_json)

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Annotated
 from uuid import UUID
 
+import anyio
 import typer
 
+from anaphora.agents.opening import with_folder_and_models
 from anaphora.bootstrap import Services
 from anaphora.cli.options import (
     Agent,
@@ -29,6 +31,7 @@ from anaphora.cli.running import Access, key_of, run, settings_from
 from anaphora.cli.shapes import job_json, session_json
 from anaphora.cli.working import finish_rebuild
 from anaphora.domain.jobs import Job, JobState
+from anaphora.domain.summaries import Method
 from anaphora.errors import InvalidInput
 from anaphora.memory import Memory
 from anaphora.ports.rows import SessionRow
@@ -183,20 +186,29 @@ def rebuild(
     tenant: Tenant = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make the summaries of a session anew from its messages; the old ones are served until the new ones are there."""
+    """Make the summaries of a session anew from its messages; the old ones are served until the new ones are there.
+
+    With --wait they are made by the model that the settings or the configuration of the agent name, as by a worker.
+    """
     settings = settings_from(db, tenant=tenant, agent=agent)
+    if wait:
+        settings = anyio.run(with_folder_and_models, settings)
     key = key_of(settings, user, session)
 
-    async def work(services: Services) -> tuple[bool, Job | None]:
+    async def work(services: Services) -> tuple[bool, Job | None, bool]:
         queued = await services.sessions.rebuild(key, from_seq=from_seq)
-        return queued, await finish_rebuild(services, key, timeout=timeout) if wait else None
+        job = await finish_rebuild(services, key, timeout=timeout) if wait else None
+        here = Memory(services).session(user=user, session=session, agent=key.agent, tenant=key.tenant)
+        return queued, job, wait and any(each.method is not Method.MODEL for each in (await here.summaries())[:1])
 
-    queued, job = run(work, settings, Access.WRITE)
+    queued, job, without_model = run(work, settings, Access.WRITE)
     done = job is not None and job.state is JobState.DONE
     if as_json:
         emit({"queued": queued, "done": done, "job": job_json(job) if job else None})
     elif done:
         say("The summaries were made anew.")
+        if without_model:
+            note("No model made them: sentences were chosen (`anaphora models list` shows what is set).")
     elif not wait:
         say("A rebuild is queued: `anaphora worker` works on it." if queued else "A rebuild is under way already.")
     if wait and not done:
