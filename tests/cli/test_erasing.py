@@ -66,6 +66,8 @@ def test_texts_are_read_from_a_file_and_not_repeated(run: Run, imported: Path, t
         (("erase", "--fact", "x", "--yes"), "no id of a fact"),
         (("verify-erasure",), "a text to look for"),
         (("verify-erasure", "--canary", "a"), "longer"),
+        (("verify-erasure", "--canary-file", "nowhere.txt"), "nowhere.txt"),
+        (("verify-erasure", "--canary", "violins", "--db", "nowhere.db"), "nowhere.db"),
         (("retention", "set", "soon", "--user", "alice", "--session", "1"), "number of days"),
         (("retention", "set", "-1", "--user", "alice", "--session", "1"), ""),
     ],
@@ -87,7 +89,8 @@ def test_what_is_not_there_is_not_found(run: Run, imported: Path) -> None:
 
 def test_sessions_expire_are_shown_and_come_back(run: Run, imported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert imported.exists()
-    assert "for ever" in run("retention", "show").out
+    said = run("retention", "show").out
+    assert "kept for ever. What expires can be brought back for 7 days; then it is erased." in said
     run("worker", "--drain")
     assert run("retention", "set", "0", "--user", "bob", "--session", "1").code == 0
     assert run("retention", "run", "--json").document == {"expired": 0, "erased": 0, "kept": 1}
@@ -96,8 +99,14 @@ def test_sessions_expire_are_shown_and_come_back(run: Run, imported: Path, monke
     assert [row["user"] for row in run("retention", "show", "--json").document["expired"]] == ["bob"]
     assert run("sessions", "list", "--user", "bob", "--json").document == {"sessions": []}
     assert run("retention", "set", "default", "--user", "bob", "--session", "1").code == 0
-    assert run("retention", "restore", "--user", "bob", "--session", "1").code == 0
-    assert len(run("sessions", "list", "--user", "bob", "--json").document["sessions"]) == 1
+    restored = run("restore", "--user", "bob", "--session", "1")
+    assert (restored.code, restored.out) == (0, "Session '1' of 'bob' is back.\n")
+    (row,) = run("sessions", "list", "--user", "bob", "--json").document["sessions"]
+    assert row["keep_days"] is None
+    run("retention", "set", "30", "--user", "bob", "--session", "1")
+    (row,) = run("sessions", "list", "--user", "bob", "--json").document["sessions"]
+    assert row["keep_days"] == 30
+    run("retention", "set", "default", "--user", "bob", "--session", "1")
     monkeypatch.setenv("ANAPHORA_RETENTION__DAYS", "0")
     monkeypatch.setenv("ANAPHORA_RETENTION__GRACE_DAYS", "0")
     assert run("retention", "run", "--json").document == {"expired": 1, "erased": 1, "kept": 2}

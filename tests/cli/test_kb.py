@@ -75,3 +75,9 @@ def test_what_is_added_is_in_the_export_and_the_doctor_is_content(run: Run, home
     records = [json.loads(line)["record"] for line in (home / "all.jsonl").read_text().splitlines()]
     assert records == ["export", "document", "end"]
     assert run("doctor").code == 0
+
+
+def test_a_file_that_is_added_again_is_said_to_be_there_already(run: Run) -> None:
+    assert " is kept: Sign-in guide" in run("kb", "add", "guide.md", *USER).out
+    assert " was there already: Sign-in guide" in run("kb", "add", "guide.md", *USER).out
+    assert " is kept: " in run("kb", "add", "--text", "Something else", *USER).out

@@ -261,3 +261,17 @@ async def test_a_filter_says_of_stored_documents_what_the_rule_says(tmp_path: Pa
             where = asked()
             found = {one.id for one in await memory.knowledge.list(user="ann", where=where)}
             assert found == {each for each, metadata in said.items() if matches(where, metadata)}, where
+
+
+async def test_a_document_is_known_by_its_id_as_text_too(tmp_path: Path) -> None:
+    """Tools hand out texts."""
+    async with opened(tmp_path) as memory:
+        kept = await memory.knowledge.add(FRUIT, user="ann")
+        assert (await memory.knowledge.get(str(kept.id), user="ann")).id == kept.id
+        assert [each.id for each in await memory.knowledge.list(user="ann", before=str(kept.id))] == []
+        changed = await memory.knowledge.update(str(kept.id), title="Fruit", user="ann")
+        assert changed.title == "Fruit"
+        for wrong in ("nothing", "", 7):
+            with pytest.raises(InvalidInput, match="is no id of a document"):
+                await memory.knowledge.get(wrong, user="ann")  # type: ignore[arg-type]
+        assert await memory.knowledge.delete(str(kept.id), user="ann")

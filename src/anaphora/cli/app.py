@@ -126,6 +126,12 @@ class Root(LazyGroup):
             help="Look for erased texts in every table, index and byte.",
             example='anaphora verify-erasure --canary "allergic to peanuts"',
         ),
+        "restore": Entry(
+            module="retention",
+            function="restore",
+            help="Bring an expired session back; an export: `import`.",
+            example="anaphora restore --user alice --session 1",
+        ),
         "rebuild": Entry(
             module="managing",
             function="rebuild",

@@ -72,7 +72,8 @@ def add(
     said = sys.stdin.read() if file == "-" else text
     given = _metadata(metadata)
 
-    async def work(services: Services) -> tuple[Document, int]:
+    async def work(services: Services) -> tuple[Document, bool, int]:
+        began = services.clock.now()
         document = await Memory(services).knowledge.add(
             said,
             path=None if said is not None else Path(file or ""),
@@ -83,14 +84,14 @@ def add(
             metadata=given,
             key=key,
         )
-        return document, await services.jobs.due()
+        return document, document.updated_at < began, await services.jobs.due()
 
-    document, due = run(work, settings_from(db, tenant=tenant), Access.CREATE)
+    document, same, due = run(work, settings_from(db, tenant=tenant), Access.CREATE)
     if as_json:
         emit({**document_json(document), "content": None, "due": due})
         return
     what = f"{plural(document.tokens, 'token')} in {plural(document.chunks, 'chunk')}"
-    say(f"{short_id(document.id)} is kept: {document.title} ({what}).")
+    say(f"{short_id(document.id)} {'was there already' if same else 'is kept'}: {document.title} ({what}).")
     if due:
         note(f"{plural(due, 'job')} queued: `anaphora worker --drain` does them.")
 

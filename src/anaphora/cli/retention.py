@@ -134,7 +134,8 @@ def restore(
 def _said(policy: Retention) -> str:
     kept = "for ever" if policy.days is None else f"for {policy.days:g} silent days"
     agents = "".join(f", those of {name} for {days:g}" for name, days in policy.by_agent.items() if days is not None)
-    return f"Sessions are kept {kept}{agents}; {policy.grace_days:g} days after that they are erased."
+    back = f"What expires can be brought back for {policy.grace_days:g} days; then it is erased."
+    return f"Sessions are kept {kept}{agents}. {back}"
 
 
 def _days(text: str) -> float | None:

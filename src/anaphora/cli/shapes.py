@@ -81,6 +81,7 @@ def session_json(row: SessionRow) -> dict[str, Any]:
         "created_at": row.created_at,
         "updated_at": row.updated_at,
         "ended_at": row.ended_at,
+        "keep_days": row.keep_days,
     }
 
 

@@ -12,7 +12,7 @@ from anaphora.bootstrap.stores import shown
 from anaphora.cli.options import AsJson, Db
 from anaphora.cli.output import emit, note, plural, table
 from anaphora.cli.running import database, settings_from
-from anaphora.errors import InvalidInput
+from anaphora.errors import InvalidInput, NotFound
 from anaphora.storage.residue import Residue
 
 
@@ -30,11 +30,17 @@ def verify(
 ) -> None:
     """Look for erased texts in every table, every index and every byte of the file. Nothing is changed.
 
-    The exit code is 1 if one is found. On a server rows are searched, not its log, its backups or its dead rows.
+    The exit code is 1 if one is found, and 2 if it cannot be looked for.
+
+    On a server rows are searched, not its log, its backups or its dead rows.
     """
     wanted = [*(canary or []), *_lines(canary_file)]
     settings = settings_from(db)
-    database(settings)
+    try:
+        database(settings)
+    except NotFound as error:
+        # 1 would say that something was found
+        raise InvalidInput(str(error)) from None
     found = verify_erasure(settings, wanted)
     if as_json:
         emit({"clean": not found.residues, "bytes": found.bytes_too, "found": [_json(one) for one in found.residues]})
@@ -60,6 +66,8 @@ def _lines(path: Path | None) -> list[str]:
         return path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError:
         raise InvalidInput(f"{path}: expected UTF-8 text, one text to look for a line") from None
+    except OSError as error:
+        raise InvalidInput(f"{path}: {error.strerror or type(error).__name__}") from None
 
 
 def _json(one: Residue) -> dict[str, Any]:

@@ -97,7 +97,7 @@ class RemoteKnowledge(KnowledgeView):
         doc_type: str | None = None,
         where: Filter | str | None = None,
         limit: int = 50,
-        before: UUID | None = None,
+        before: UUID | str | None = None,
         tenant: str | None = None,
     ) -> Sequence[Document]:
         """Documents without their contents, the last that were added first."""
@@ -107,7 +107,7 @@ class RemoteKnowledge(KnowledgeView):
 
     async def get(
         self,
-        document_id: UUID,
+        document_id: UUID | str,
         *,
         user: str | None = None,
         namespace: Sequence[str] | None = None,
@@ -118,7 +118,7 @@ class RemoteKnowledge(KnowledgeView):
 
     async def update(
         self,
-        document_id: UUID,
+        document_id: UUID | str,
         *,
         text: str | None = None,
         title: str | None = None,
@@ -135,7 +135,7 @@ class RemoteKnowledge(KnowledgeView):
 
     async def delete(
         self,
-        document_id: UUID,
+        document_id: UUID | str,
         *,
         user: str | None = None,
         namespace: Sequence[str] | None = None,

@@ -108,7 +108,7 @@ class KnowledgeView:
         doc_type: str | None = None,
         where: Filter | str | None = None,
         limit: int = 50,
-        before: UUID | None = None,
+        before: UUID | str | None = None,
         tenant: str | None = None,
     ) -> Sequence[Document]:
         """Documents without their contents, the last that were added first.
@@ -127,11 +127,11 @@ class KnowledgeView:
 
         """
         shelf = self._shelf(tenant, user, namespace, doc_type, where)
-        return await self._documents.list(shelf, limit=limit, before=before)
+        return await self._documents.list(shelf, limit=limit, before=None if before is None else _id(before))
 
     async def get(
         self,
-        document_id: UUID,
+        document_id: UUID | str,
         *,
         user: str | None = None,
         namespace: Sequence[str] | None = None,
@@ -141,20 +141,21 @@ class KnowledgeView:
 
         Raises:
             NotFound: there is no such document in the namespace, or none of the user.
+            InvalidInput: a text that is no id.
 
         """
-        where = tenant_of(self._services, tenant)
+        where, wanted = tenant_of(self._services, tenant), _id(document_id)
         *first, last = _places(user, namespace)
         for place in first:
             try:
-                return await self._documents.get(where, place, document_id)
+                return await self._documents.get(where, place, wanted)
             except NotFound:
                 continue
-        return await self._documents.get(where, last, document_id)
+        return await self._documents.get(where, last, wanted)
 
     async def update(
         self,
-        document_id: UUID,
+        document_id: UUID | str,
         *,
         text: str | None = None,
         title: str | None = None,
@@ -174,19 +175,19 @@ class KnowledgeView:
         """
         old = await self.get(document_id, user=user, namespace=namespace, tenant=tenant)
         change = Change(text=text, title=title, doc_type=doc_type, metadata=metadata)
-        return await self._documents.update(tenant_of(self._services, tenant), old.namespace, document_id, change)
+        return await self._documents.update(tenant_of(self._services, tenant), old.namespace, old.id, change)
 
     async def delete(
         self,
-        document_id: UUID,
+        document_id: UUID | str,
         *,
         user: str | None = None,
         namespace: Sequence[str] | None = None,
         tenant: str | None = None,
     ) -> bool:
         """Leave nothing of a document: not its text, its words, nor what it means. False if it is not there."""
-        where = tenant_of(self._services, tenant)
-        gone = [await self._documents.delete(where, place, document_id) for place in _places(user, namespace)]
+        where, wanted = tenant_of(self._services, tenant), _id(document_id)
+        gone = [await self._documents.delete(where, place, wanted) for place in _places(user, namespace)]
         return any(gone)
 
     def _shelf(
@@ -212,3 +213,13 @@ def _places(user: str | None, namespace: Sequence[str] | None) -> tuple[Namespac
     if namespace is not None:
         return (checked_namespace(namespace),)
     return user_namespace(user or ""), conversations_of(user or "")
+
+
+def _id(given: UUID | str) -> UUID:
+    """The id, which tools hand out as text."""
+    if isinstance(given, UUID):
+        return given
+    try:
+        return UUID(given)
+    except (ValueError, AttributeError, TypeError):
+        raise InvalidInput(f"{given!r} is no id of a document") from None
