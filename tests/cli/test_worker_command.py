@@ -59,6 +59,9 @@ def test_drain_waits_for_planned_retries_no_longer_than_told(run: Run, imported:
     done = run("worker", "--drain", "--timeout", "300ms")
     assert done.code == 1
     assert "3 jobs still waiting after 0.3 s" in done.err
+    (told,) = [line for line in done.err.splitlines() if line.startswith("Waiting")]
+    assert told.startswith("Waiting for 3 jobs that are planned for later, the next (summarise of ")
+    assert told.endswith("Up to 0.3 s; Ctrl-C ends.")
     assert time.monotonic() - started < 10
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Annotated, Final
 
 import anyio
@@ -32,7 +33,7 @@ _MAX_CONCURRENCY: Final = 32
 def worker(
     *,
     once: Annotated[bool, typer.Option("--once", help="Do one job, if one is due, and end.")] = False,
-    drain: Annotated[bool, typer.Option("--drain", help="End when nothing is left to do.")] = False,
+    drain: Annotated[bool, typer.Option("--drain", help="End when nothing is left to do, now or later.")] = False,
     timeout: Timeout = 300.0,
     concurrency: Annotated[
         int, typer.Option("--concurrency", metavar="N", help="How many jobs at once: useful with a remote model.")
@@ -42,8 +43,9 @@ def worker(
 ) -> None:
     """Work on queued jobs until told to stop (Ctrl-C or SIGTERM): work in hand gets 4 seconds, then goes back.
 
-    With --drain it ends when nothing is due, waiting for planned retries up to --timeout; the exit code is 1 if some
-    are left then. Any number of workers may share a database.
+    With --drain it ends when nothing is left, waiting up to --timeout for what is planned for later: retries, and
+    reading sessions that fall silent. It says what it waits for; the exit code is 1 if something is left then.
+    Any number of workers may share a database.
     """
     if once and drain:
         raise InvalidInput("--once does one job, --drain all of them: give one of the two")
@@ -88,6 +90,8 @@ class Crew:
         self._services = services
         self._tally = Tally()
         self._stopping = anyio.Event()
+        #: how many planned jobs were said to be waited for
+        self._waited_for = 0
         owner = services.worker.owner
         self._members: Sequence[Worker] = [
             replace(services.worker, owner=f"{owner}-{number}", on_event=self._report, on_beside=self._report_documents)
@@ -116,16 +120,32 @@ class Crew:
             while not self._stopping.is_set():
                 if await member.step():
                     continue
-                if not await self._left():
+                left = await self._left()
+                if not left:
                     return
+                await self._tell(left, timeout)
                 await self._services.store.wait_for_work(_LOOK)
 
-    async def _left(self) -> int:
-        """Jobs that this process could do, now or later."""
+    async def _left(self, now: datetime | None = None) -> int:
+        """Jobs that this process could do, at that time, or now or later."""
         jobs = self._services.jobs
         return await self._services.store.due_count(
-            now=None, with_model=jobs.with_model, with_embedder=jobs.with_embedder
+            now=now, with_model=jobs.with_model, with_embedder=jobs.with_embedder
         )
+
+    async def _tell(self, left: int, timeout: float) -> None:
+        """Say once what is waited for: work that is planned for later, such as reading a session that falls silent."""
+        now = self._services.clock.now()
+        if self._waited_for == left or await self._left(now):
+            return
+        self._waited_for = left
+        queued = await self._services.jobs.list(self._services.settings.tenant, states=(JobState.QUEUED,), limit=1000)
+        named = ""
+        for job in sorted(queued, key=lambda each: each.run_at)[:1]:
+            seconds = max(0.0, (job.run_at - now).total_seconds())
+            named = f", the next ({job.kind} of {job.key.user}/{job.key.agent}/{job.key.session}) in {seconds:,.0f} s"
+        jobs = "1 job that is" if left == 1 else f"{left:,} jobs that are"
+        note(f"Waiting for {jobs} planned for later{named}. Up to {timeout:g} s; Ctrl-C ends.")
 
     async def _obey_signals(self, scope: anyio.CancelScope, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         """The first signal lets the job in hand finish within the grace, the second does not."""
