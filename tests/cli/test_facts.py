@@ -266,12 +266,12 @@ def test_sharing_a_fact_about_oneself_is_refused_and_changes_nothing(run: Run) -
 def test_members_read_a_shared_fact_but_neither_its_source_nor_its_history_and_change_nothing(
     run: Run, imported: Path
 ) -> None:
-    assert run("subjects", "create", "trip", *USER, "--member", "bob").code == 0
-    learn(imported, "I like figs.", subject="trip")
+    assert run("subjects", "create", "rex", *USER, "--member", "bob").code == 0
+    learn(imported, "Honestly, Rex likes figs.", subject="rex")
     (fact,) = facts(run)
     assert contents(run, user="bob") == []
     shared = run("facts", "share", fact["id"], *USER)
-    assert shared.out == f"{fact['id'][-8:]} is shared: the members of subject 'trip' read it.\n"
+    assert shared.out == f"{fact['id'][-8:]} is shared: the members of subject 'rex' read it.\n"
     before = facts(run)
     (seen,) = facts(run, user="bob")
     assert (seen["owner"], seen["content"], seen["sources"]) == ("alice", fact["content"], [])
@@ -279,7 +279,7 @@ def test_members_read_a_shared_fact_but_neither_its_source_nor_its_history_and_c
     assert "author" in listed.splitlines()[0]
     assert listed.splitlines()[-1].split()[-1] == "alice"
     shown = run("facts", "show", fact["id"], "--user", "bob")
-    assert (shown.code, "I like figs" in shown.out) == (0, False)
+    assert (shown.code, "Honestly" in shown.out) == (0, False)
     assert run("facts", "show", fact["id"], "--user", "bob", "--json").document["history"] == []
     for name in ON_A_FACT.keys() - {"show"}:
         done = run("facts", name, fact["id"], *ON_A_FACT[name], "--user", "bob")

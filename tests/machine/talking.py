@@ -160,7 +160,7 @@ class Talking(Driven):
 
     def was_reset(self, gone: int) -> None:
         """The log starts anew."""
-        assert gone == self.log.head
+        assert gone == len(self.log.live)
         self.subject.forget()
         self.laws.start_anew()
         self.receipts = [(receipt, None) for receipt, _ in self.receipts]

@@ -75,7 +75,7 @@ async def test_lines_that_are_missing_doubled_or_moved_are_refused(tmp_path: Pat
         (['{"record":"export","format":"anaphora","version":0}'], "line 1: version"),
         (['{"record":"export","format":"zip","version":1}'], "line 1: format"),
         (['{"record":"export","format":"anaphora","version":1}'], "not whole: its last line"),
-        (["[" * 100_000], "line 1: expected valid JSON"),
+        (["[" * 100_000], "line 1: expected JSON that is nested less deeply"),
         (["\ud800"], "not valid Unicode"),
         ([b"{}"], "as text, not bytes"),
     ],

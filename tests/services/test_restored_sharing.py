@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 async def test_the_only_user_of_an_export_may_get_another_name(tmp_path: Path) -> None:
     async with two(tmp_path, chat=ScriptedChat(), **READING) as (here, there):
         await here.subjects.create("cat", user="u", members=["v"])
-        await listen(here, conversation(here, subject="cat"), "figs")
+        await listen(here, conversation(here, subject="cat"), "figs", who="The cat likes")
         (fact,) = await own_facts(here, "u")
         await here.facts.share(fact.id, user="u")
         assert await there.restore(here.export(), user="zoe") == counted(1, 2)
@@ -59,7 +59,7 @@ async def test_a_given_user_makes_no_subject_of_others_and_shares_nothing_with_t
 async def test_a_fact_is_never_shared_with_another_subject_of_the_same_name(tmp_path: Path) -> None:
     async with two(tmp_path, chat=ScriptedChat(), **READING) as (here, there):
         await here.subjects.create("cat", user="u")
-        await listen(here, conversation(here, subject="cat"), "figs")
+        await listen(here, conversation(here, subject="cat"), "figs", who="The cat likes")
         for fact in await own_facts(here, "u"):
             await here.facts.share(fact.id, user="u")
         await here.facts.add("Sings", user="u")

@@ -108,7 +108,6 @@ class Extract:
 
         """
         assignment = await self._assigned(job, fence)
-        self.failpoint("extract.assigned")
         spoilt = got_no_use(job)
         while assignment is not None:
             await still_ours(self.store, fence)
@@ -262,7 +261,9 @@ class Extract:
     # -- claim -------------------------------------------------------------------------------------------------
 
     async def _assigned(self, job: Job, fence: Fence, most: int | None = None) -> _Assignment | None:
-        return await self.store.write(job.tenant, lambda unit: self._assign(unit, job, fence, most))
+        assignment = await self.store.write(job.tenant, lambda unit: self._assign(unit, job, fence, most))
+        self.failpoint("extract.assigned")
+        return assignment
 
     def _assign(self, unit: Unit, job: Job, fence: Fence, most: int | None) -> _Assignment | None:
         """Decide in the claim's own transaction what to read; None if nothing is due (the job is done then).
