@@ -78,7 +78,7 @@ def test_the_walk(window: Callable[..., Window], service: Site, scripts: bool, a
     ann.go("/sessions")
     act(page.get_by_role("link", name="spring"))
     act(page.get_by_role("link", name="What a model saw before message 6"))
-    assert page.get_by_role("img", name="Where each of the 6 messages was").count() == 1
+    page.get_by_role("img", name="Where each of the 6 messages was").wait_for()
     ann.go("/account")
     act(page.get_by_role("link", name="See what would go"))
     page.get_by_label("to confirm").fill("ann")
