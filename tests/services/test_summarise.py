@@ -183,6 +183,33 @@ async def test_a_model_that_merges_nothing_when_asked_loses_nothing_silently(tmp
         assert (await session.context()).coverage.elided
 
 
+async def test_a_model_that_always_merges_into_too_much_is_taken_at_its_new_points_in_the_end(tmp_path: Path) -> None:
+    """I9, I20: no digest instead of them, no rebuild for ever; the oldest points find no room and are declared."""
+    clock = FakeClock()
+
+    def verbose(messages: Any, schema: Any) -> str:
+        answer = json.loads(brief(messages, schema))
+        for point in answer["points"]:
+            point["text"] += " and some more words of no great use to anybody"
+        return json.dumps({**answer, "merged": answer["merged"] and "so much was said " * 60})
+
+    async with opened(tmp_path, chat=ScriptedChat(verbose), clock=clock, worker={"max_attempts": 2}) as memory:
+        session = conversation(memory)
+        for start in range(0, 160, 8):
+            await say(session, 8, start=start)
+            await settle(memory, clock)
+            check_account(await session.context(), start + 8)
+        before = await the_version(session)
+        assert before.method is Method.MODEL
+        assert (await session.context()).coverage.elided
+        await session.rebuild()
+        await settle(memory, clock)
+        after = await the_version(session)
+        assert (after.range, after.method) == (before.range, Method.MODEL)
+        assert after.version > before.version
+        assert not any(job.state is JobState.FAILED for job in await memory.jobs.list())
+
+
 async def test_a_statement_far_too_long_is_cut_to_the_size_of_the_summary(tmp_path: Path) -> None:
     chat = ScriptedChat(lambda *_: cites(("A long story about tea. " * 60, 0, 3)))
     async with opened(tmp_path, chat=chat) as memory:

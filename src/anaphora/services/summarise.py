@@ -111,13 +111,13 @@ class Summarise:
                 raise ModelOutputInvalid("unparsable", "every earlier attempt ended without a result")
             await still_ours(self.store, fence)
             draft = await self._draft(assignment, model or self.extractive)
-            points, fresh = self._points(assignment, draft)
+            points, fresh = self._points(assignment, draft, last=last)
         except ModelError as error:
             if job.kind is JobKind.REBUILD or not (last or isinstance(error, ModelRefused)):
                 raise
             reason = str(error)
             draft = await self._draft(assignment, self.digest)
-            points, fresh = self._points(assignment, draft)
+            points, fresh = self._points(assignment, draft, last=last)
         self.failpoint("summarise.after_model")
         millis = round((self.clock.monotonic() - started) * 1000)
         made = self._made(assignment, draft, points, fresh, millis)
@@ -232,8 +232,14 @@ class Summarise:
     def _kept(self, assignment: Assignment) -> tuple[Point, ...]:
         return rule.slide(assignment.base.points, assignment.plan.keep_from) if assignment.base else ()
 
-    def _points(self, assignment: Assignment, draft: SummaryDraft) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
-        """The points of the new version: validated, merged as planned, within the size; and all that are new."""
+    def _points(
+        self, assignment: Assignment, draft: SummaryDraft, *, last: bool
+    ) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
+        """The points of the new version: validated, merged as planned, within the size; and all that are new.
+
+        A merged statement far beyond its size is not usable; at the last attempt only the statement is not, and the
+        oldest points give way instead.
+        """
         plan, count = assignment.plan, self.counter.count
         kept = self._kept(assignment)
         share = rule.shares(kept, plan.max_tokens)
@@ -249,10 +255,11 @@ class Summarise:
             everything = rule.keep_only((*kept, *fresh), {*draft.keep, *range(len(kept), len(kept) + len(fresh))})
         elif share.merge and draft.merged is not None:
             text = checked_text(draft.merged, echoes=draft.echoes)
-            if count(text) > 2 * share.merged:
+            fits = count(text) <= 2 * share.merged
+            if not (fits or last):
                 raise ModelOutputInvalid("too_long", f"a merged statement of {count(text)} tokens")
             merged = rule.merge(kept[: share.merge], text, method=draft.method, count=count)
-            everything = (merged, *kept[share.merge :], *fresh)
+            everything = (merged, *kept[share.merge :], *fresh) if fits else (*kept, *fresh)
         else:
             everything = (*kept, *fresh)
         return rule.fit(everything, plan.max_tokens, count=count, new_from=plan.read.start), fresh
