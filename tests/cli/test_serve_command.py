@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import HTTPError
@@ -167,3 +167,77 @@ def test_where_others_could_reach_it_nobody_is_served_without_a_key(home: Path) 
     assert done.returncode == 2
     assert "keys create" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def workers_of(process: subprocess.Popen[str]) -> list[int]:
+    """The processes that were started by it."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+    return [int(child) for child in children.split()]
+
+
+def until(holds: Callable[[], bool], *, seconds: float = 30.0) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it never came about"
+        time.sleep(0.05)
+
+
+def is_there(pid: int) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    try:
+        return stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def is_summarised(port: int) -> bool:
+    """Whether there is a version of the session's summary by now."""
+    return ask(port, "/v1/sessions/s1/summaries")[1] != "[]"
+
+
+def test_a_worker_beside_it_summarises_and_goes_when_it_goes(home: Path) -> None:
+    with serving(home, "--no-auth", "--user", "ann", "--json-logs") as (process, port, _):
+        for number in range(24):
+            body = {"role": ("user", "assistant")[number % 2], "content": f"Thing {number} was said."}
+            assert ask(port, "/v1/sessions/s1/messages", body=body)[0] == 201
+        until(lambda: is_summarised(port))
+        (worker,) = workers_of(process)
+        assert os.getpriority(os.PRIO_PROCESS, worker) > os.getpriority(os.PRIO_PROCESS, process.pid)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=20)
+        assert process.returncode == 0
+        assert not is_there(worker)
+        assert {json.loads(line)["event"] for line in err.splitlines()} == {"request"}
+
+
+def test_a_worker_that_dies_is_started_again_and_the_log_says_so(home: Path) -> None:
+    with serving(home, "--no-auth", "--user", "ann", "--json-logs") as (process, port, _):
+        until(lambda: len(workers_of(process)) == 1)
+        (first,) = workers_of(process)
+        os.kill(first, signal.SIGKILL)
+        until(lambda: workers_of(process) not in ([], [first]))
+        assert ask(port, "/ready")[0] == 200
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=20)
+    (told,) = (json.loads(line) for line in err.splitlines() if "worker" in line)
+    assert told["level"] == "warning"
+    assert "code -9" in err
+
+
+def test_a_worker_does_not_outlive_a_service_that_is_killed(home: Path) -> None:
+    with serving(home, "--no-auth", "--user", "ann") as (process, _, _):
+        until(lambda: len(workers_of(process)) == 1)
+        (worker,) = workers_of(process)
+        process.kill()
+        until(lambda: not is_there(worker))
+
+
+@pytest.mark.parametrize("how", ["none", "inside"])
+def test_it_starts_no_process_where_none_is_wanted(home: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    monkeypatch.setenv("ANAPHORA_SERVER__WORKER", how)
+    with serving(home, "--no-auth", "--user", "ann") as (process, port, _):
+        for number in range(24):
+            assert ask(port, "/v1/sessions/s1/messages", body={"role": "user", "content": f"{number}"})[0] == 201
+        if how == "inside":
+            until(lambda: is_summarised(port))
+        assert workers_of(process) == []

@@ -6,8 +6,7 @@ import logging
 import signal
 import socket
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import ExitStack, closing, contextmanager
-from functools import partial
+from contextlib import AsyncExitStack, ExitStack, closing, contextmanager
 from importlib.util import find_spec
 from typing import Annotated, Any, Final
 
@@ -19,6 +18,8 @@ from starlette.types import ASGIApp
 
 from anaphora.agents.opening import with_folder_and_models
 from anaphora.bootstrap.process import load, settled
+from anaphora.bootstrap.stores import MEMORY
+from anaphora.cli.beside import worker_beside
 from anaphora.cli.options import Db, Tenant, named
 from anaphora.cli.output import note
 from anaphora.cli.running import settings_from
@@ -56,7 +57,7 @@ def serve(
         str | None, typer.Option("--user", metavar="NAME", help="With --no-auth: who you are.", callback=named)
     ] = None,
     no_worker: Annotated[
-        bool, typer.Option("--no-worker", help="Do no background work here: `anaphora worker` runs beside it.")
+        bool, typer.Option("--no-worker", help="Start no worker: `anaphora worker` runs somewhere else.")
     ] = False,
     json_logs: Annotated[bool, typer.Option("--json-logs", help="One JSON object a request on stderr.")] = False,
     tenant: Tenant = None,
@@ -66,7 +67,8 @@ def serve(
     Who asks needs a key (`anaphora keys create`) or a JWT of the configured issuer.
     """
     settings = anyio.run(with_folder_and_models, settings_from(db, tenant=tenant))
-    given = (("host", host), ("port", port), ("log", "json" if json_logs else None))
+    worker = "none" if no_worker else None
+    given = (("host", host), ("port", port), ("log", "json" if json_logs else None), ("worker", worker))
     changed = {name: value for name, value in given if value is not None}
     settings = settings.model_copy(update={"server": settings.server.model_copy(update=changed)})
     if no_auth is not (user is not None):
@@ -77,7 +79,7 @@ def serve(
             "(`anaphora keys create`) or server.oidc"
         )
     with closing(listening(settings.server.host, settings.server.port)) as opened:
-        anyio.run(_serve, settings, opened, user, not no_worker, backend_options=_LOOP)
+        anyio.run(_serve, settings, opened, user, backend_options=_LOOP)
 
 
 def serve_to(settings: Settings, user: str) -> None:
@@ -87,7 +89,7 @@ def serve_to(settings: Settings, user: str) -> None:
     except OSError:
         opened = listening("127.0.0.1", 0)
     with closing(opened):
-        anyio.run(_serve, settings, opened, user, True, backend_options=_LOOP)  # noqa: FBT003 - by its place
+        anyio.run(_serve, settings, opened, user, backend_options=_LOOP)
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -157,18 +159,32 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def _serve(settings: Settings, opened: socket.socket, user: str | None, worker: bool) -> None:  # noqa: FBT001
+async def _serve(settings: Settings, opened: socket.socket, user: str | None) -> None:
     load(settings)
-    async with Memory.open(settings=settings, worker=worker) as memory:
-        app = create_app(memory, await gate_of(memory, user))
-        with service_logs(settings.server.log):
-            host, port = opened.getsockname()[:2]
-            shown = f"[{host}]" if ":" in host else host
-            note(f"Anaphora listens on http://{shown}:{port} - Ctrl-C ends.")
-            # work in hand is let go of while requests under way are answered: both have the same seconds
-            # that closes what listens to the memory, too: a stream that goes on would be waited for
-            with settled():
-                await run_app(app, opened, ending=partial(memory.close, _GRACE))
+    where = settings.server.worker
+    if where == "beside" and settings.db == MEMORY:
+        where = "inside"  # nobody else could see it
+    async with AsyncExitStack() as stack:
+        memory = await stack.enter_async_context(Memory.open(settings=settings, worker=where == "inside"))
+        gate = await gate_of(memory, user)
+        stack.enter_context(service_logs(settings.server.log))
+        beside = await stack.enter_async_context(worker_beside(settings)) if where == "beside" else None
+        host, port = opened.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        note(f"Anaphora listens on http://{shown}:{port} - Ctrl-C ends.")
+
+        async def ending() -> None:
+            """Work in hand is let go of while requests under way are answered: both have the same seconds.
+
+            That closes what listens to the memory, too: a stream that goes on would be waited for.
+            """
+            async with anyio.create_task_group() as group:
+                group.start_soon(memory.close, _GRACE)
+                if beside is not None:
+                    group.start_soon(beside.end)
+
+        with settled():
+            await run_app(create_app(memory, gate), opened, ending=ending)
 
 
 async def gate_of(memory: Memory, user: str | None) -> Gate:

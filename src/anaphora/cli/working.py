@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Final
@@ -22,12 +25,15 @@ from anaphora.domain.jobs import Job, JobKind, JobState
 from anaphora.domain.keys import SessionKey
 from anaphora.errors import InvalidInput
 from anaphora.memory import GRACE
+from anaphora.settings import Settings
 from anaphora.worker.loop import Worker
 
 _LIVE: Final = (JobState.QUEUED, JobState.RUNNING)
 #: longest sleep between two looks at the queue while draining, in seconds
 _LOOK: Final = 0.5
 _MAX_CONCURRENCY: Final = 32
+#: how far an attached worker steps back for whoever else wants the processor
+_NICE: Final = 10
 
 
 def worker(
@@ -38,6 +44,9 @@ def worker(
     concurrency: Annotated[
         int, typer.Option("--concurrency", metavar="N", help="How many jobs at once: useful with a remote model.")
     ] = 1,
+    attached: Annotated[
+        bool, typer.Option("--attached", help="End when standard input does, and step back for other processes.")
+    ] = False,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
@@ -51,25 +60,38 @@ def worker(
         raise InvalidInput("--once does one job, --drain all of them: give one of the two")
     if not 1 <= concurrency <= _MAX_CONCURRENCY:
         raise InvalidInput(f"--concurrency must be between 1 and {_MAX_CONCURRENCY}")
+    if attached and (once or drain):
+        raise InvalidInput("--attached works until standard input ends: give neither --once nor --drain with it")
     settings = anyio.run(with_folder_and_models, settings_from(db))
     path = database(settings)
 
     async def work(services: Services) -> Tally:
-        crew = Crew(services, size=1 if once else concurrency)
-        if not (once or drain):
+        crew = Crew(services, size=1 if once else concurrency, attached=attached)
+        if not (once or drain or attached):
             model = services.settings.memory_model_for().model
             note(f"Working on {path}, {f'with {model}' if model else 'extractively: no model is set'}. Ctrl-C ends.")
         with settled():
             return await crew.work(once=once, drain=drain, timeout=timeout)
 
-    tally = run(work, settings, Access.WRITE)
+    with _behind(settings) if attached else nullcontext():
+        tally = run(work, settings, Access.WRITE)
     if as_json:
         emit({"done": tally.done, "failed": tally.failed, "waiting": tally.waiting})
-    else:
+    elif not attached:
         note(f"{plural(tally.done, 'job')} done, {tally.failed:,} not.")
     if drain and tally.waiting and not tally.told_to_stop:
         note(f"{plural(tally.waiting, 'job')} still waiting after {timeout:g} s: run it again later.")
         raise typer.Exit(1)
+
+
+@contextmanager
+def _behind(settings: Settings) -> Iterator[None]:
+    """As a part of a service: it logs as that does, and answers come before its work."""
+    from anaphora.server.logs import service_logs  # noqa: PLC0415 - other workers need no server
+
+    os.nice(_NICE)
+    with service_logs(settings.server.log):
+        yield
 
 
 @dataclass(slots=True)
@@ -84,10 +106,11 @@ class Tally:
 
 
 class Crew:
-    """Workers side by side, ended by a signal or by running out of work."""
+    """Workers side by side, ended by a signal or by running out of work; if attached, quiet, and by standard input."""
 
-    def __init__(self, services: Services, *, size: int = 1) -> None:
+    def __init__(self, services: Services, *, size: int = 1, attached: bool = False) -> None:
         self._services = services
+        self._attached = attached
         self._tally = Tally()
         self._stopping = anyio.Event()
         #: how many planned jobs were said to be waited for
@@ -103,6 +126,8 @@ class Crew:
         async with anyio.create_task_group() as group:
             with anyio.CancelScope() as scope:
                 await group.start(self._obey_signals, scope)
+                if self._attached:
+                    group.start_soon(self._obey_parent, scope)
                 async with anyio.create_task_group() as members:
                     for member in self._members:
                         if once:
@@ -155,18 +180,31 @@ class Crew:
                 async for _ in signals:
                     if self._stopping.is_set():
                         break
-                    self._tally.told_to_stop = True
-                    self._stopping.set()
+                    self._stop()
                     group.start_soon(_cancel_after, scope, GRACE)
                 scope.cancel()
                 group.cancel_scope.cancel()
+
+    async def _obey_parent(self, scope: anyio.CancelScope) -> None:
+        """Nothing ever comes from standard input: it can be read when whoever holds the other end is gone."""
+        await anyio.wait_readable(sys.stdin.fileno())
+        self._stop()
+        await _cancel_after(scope, GRACE)
+
+    def _stop(self) -> None:
+        self._tally.told_to_stop = True
+        self._stopping.set()
+
+    def _tell_of(self, what: str) -> None:
+        if not self._attached:
+            note(what)
 
     def _report_documents(self, ok: bool) -> None:  # noqa: FBT001 - as the worker calls it
         if ok:
             self._tally.done += 1
         else:
             self._tally.failed += 1
-        note(f"vectors of a document: {'done' if ok else 'did not work, it is tried again later'}")
+        self._tell_of(f"vectors of a document: {'done' if ok else 'did not work, it is tried again later'}")
 
     def _report(self, job: Job, ok: bool) -> None:  # noqa: FBT001 - as the worker calls it
         if ok:
@@ -174,7 +212,7 @@ class Crew:
         else:
             self._tally.failed += 1
         how = "done" if ok else "did not work, see `anaphora jobs list`"
-        note(f"{job.kind} {job.key.user}/{job.key.agent}/{job.key.session} attempt {job.attempt}: {how}")
+        self._tell_of(f"{job.kind} {job.key.user}/{job.key.agent}/{job.key.session} attempt {job.attempt}: {how}")
 
 
 async def finish_rebuild(services: Services, key: SessionKey, *, timeout: float) -> Job | None:

@@ -205,6 +205,8 @@ class ServerSettings(Section):
     failures_per_minute: int = Field(default=60, ge=1)
     #: a line on stderr for each request, without what was said: for people, as JSON, or none
     log: Literal["text", "json", "none"] = "text"
+    #: who does the background work: a process beside the service, the service itself, or somebody else
+    worker: Literal["beside", "inside", "none"] = "beside"
     oidc: OidcSettings = OidcSettings()
 
 
