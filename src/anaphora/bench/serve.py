@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -105,9 +106,10 @@ async def measure(sizes: Sizes, setup: Setup) -> Measured:
     return Measured(
         figures=tuple(figures),
         notes=(
-            "`anaphora serve` is a process of its own, with a worker inside, a key for each user and durability full.",
-            "A scripted embedder is another process. Who asks shares the machine with both.",
-            "A turn is a context, an append and another append.",
+            "`anaphora serve` is a process, its worker another; a key for each user, durability full.",
+            "A scripted embedder is another process. Who asks shares the machine with all of them.",
+            "A turn is a context, an append and another append. Who appended before goes on with that session, the others"
+            " begin one; whose turn comes next has nothing to do with it.",
             "Three times too much: requests come three times as often as appends were acknowledged before.",
         ),
     )
@@ -145,12 +147,14 @@ async def _live(sizes: Sizes, setup: Setup, running: Service, everything: Taken,
     turns: list[float] = []
     contexts = 0
     end = time.perf_counter() + sizes.live
+    # whose turn comes next has nothing to do with how much was said before
+    order = random.Random(setup.seed).sample(range(sizes.sessions), sizes.sessions)  # noqa: S311 - no secret is made of it
 
     async def chat(number: int) -> None:
         nonlocal contexts
         user = user_of(number)
         talk = words.talk(f"{user}/live")
-        await anyio.sleep(sizes.pace * number / sizes.sessions)
+        await anyio.sleep(sizes.pace * order[number] / sizes.sessions)
         async with connected(running.port, running.keys[number]) as web:
             for turn in count():
                 (asker, question), (answerer, answer) = islice(talk, 2)

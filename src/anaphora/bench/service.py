@@ -68,7 +68,7 @@ async def keys_for(db: Path, users: int) -> Sequence[str]:
 
 @asynccontextmanager
 async def service(setup: Setup, db: Path, *, users: int) -> AsyncIterator[Service]:
-    """The service on a database of its own, with a worker inside and a scripted embedder beside it.
+    """The service on a database of its own, with its worker and a scripted embedder beside it.
 
     Neither the environment nor a file of settings has a say.
     """
