@@ -108,8 +108,8 @@ async def measure(sizes: Sizes, setup: Setup) -> Measured:
         notes=(
             "`anaphora serve` is a process, its worker another; a key for each user, durability full.",
             "A scripted embedder is another process. Who asks shares the machine with all of them.",
-            "A turn is a context, an append and another append. Who appended before goes on with that session, the others"
-            " begin one; whose turn comes next has nothing to do with it.",
+            "A turn is a context, an append and another append. Who appended before goes on with that session.",
+            "Others begin one; whose turn comes next has nothing to do with it.",
             "Three times too much: requests come three times as often as appends were acknowledged before.",
         ),
     )
