@@ -119,23 +119,49 @@ class Heavy:
     size: int
 
 
+def grow(matrices: Matrices, user: str, size: int) -> None:
+    matrices.of("t", user, "s").matrix = Heavy(size)
+    matrices.measure("t", user, "s")
+
+
+def there(matrices: Matrices, *users: str) -> list[str]:
+    """Those of whom something is kept."""
+    return [user for user in users if matrices.of("t", user, "s").matrix is not None]
+
+
 def test_who_asked_longest_ago_is_forgotten_first() -> None:
     matrices = Matrices(most=100)
-    for user in ("a", "b", "c"):
-        matrices.of("t", user, "s").matrix = Heavy(40)
+    grow(matrices, "a", 40)
+    grow(matrices, "b", 40)
     matrices.of("t", "a", "s")
-    matrices.trim()
-    assert matrices.of("t", "b", "s").matrix is None
-    assert matrices.of("t", "a", "s").matrix == matrices.of("t", "c", "s").matrix == Heavy(40)
+    grow(matrices, "c", 40)
+    assert there(matrices, "a", "b", "c") == ["a", "c"]
+
+
+def test_what_grows_is_counted_once() -> None:
+    matrices = Matrices(most=100)
+    for size in (10, 20, 30, 40):
+        grow(matrices, "a", size)
+    grow(matrices, "b", 60)
+    assert there(matrices, "a", "b") == ["a", "b"]
+    grow(matrices, "b", 61)
+    assert there(matrices, "b", "a") == ["b"]
+
+
+def test_what_was_forgotten_takes_no_room() -> None:
+    matrices = Matrices(most=100)
+    grow(matrices, "a", 90)
+    matrices.forget()
+    grow(matrices, "b", 50)
+    grow(matrices, "c", 50)
+    assert there(matrices, "b", "c") == ["b", "c"]
 
 
 def test_the_newest_stays_however_large_it_is() -> None:
     matrices = Matrices(most=100)
-    matrices.of("t", "a", "s").matrix = Heavy(40)
-    matrices.of("t", "b", "s").matrix = Heavy(400)
-    matrices.trim()
-    assert matrices.of("t", "b", "s").matrix == Heavy(400)
-    assert matrices.of("t", "a", "s").matrix is None
+    grow(matrices, "a", 40)
+    grow(matrices, "b", 400)
+    assert there(matrices, "b", "a") == ["b"]
 
 
 async def test_vectors_that_another_process_erases_are_soon_kept_no_longer(tmp_path: Path) -> None:

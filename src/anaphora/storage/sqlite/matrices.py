@@ -10,6 +10,9 @@ from typing import Any, Final
 #: bytes of vectors that are kept
 _MOST: Final = 256 << 20
 
+#: tenant, user and space
+_Which = tuple[str, str, str]
+
 
 @dataclass(slots=True)
 class Kept:
@@ -28,7 +31,10 @@ class Matrices:
 
     def __init__(self, most: int = _MOST) -> None:
         self._most = most
-        self._kept: OrderedDict[tuple[str, str, str], Kept] = OrderedDict()
+        self._kept: OrderedDict[_Which, Kept] = OrderedDict()
+        #: bytes of each, as it was last measured, and of all: each search asks, however many users there are
+        self._sizes: dict[_Which, int] = {}
+        self._total = 0
         self._lock = Lock()
 
     @property
@@ -47,14 +53,17 @@ class Matrices:
         """Keep nothing: some of it was erased."""
         with self._lock:
             self._kept.clear()
+            self._sizes.clear()
+            self._total = 0
 
-    def trim(self) -> None:
-        """Forget what is too much; the newest stays, whatever its size."""
+    def measure(self, tenant: str, user: str, space: str) -> None:
+        """Forget what is too much, now that this user's have grown; the newest stays, whatever its size."""
+        which = (tenant, user, space)
         with self._lock:
-            sizes = {key: kept.matrix.size if kept.matrix is not None else 0 for key, kept in self._kept.items()}
-            total = sum(sizes.values())
-            for key in list(self._kept)[:-1]:
-                if total <= self._most:
-                    return
-                total -= sizes[key]
-                del self._kept[key]
+            kept = self._kept.get(which)
+            if kept is not None and kept.matrix is not None:
+                self._total += kept.matrix.size - self._sizes.get(which, 0)
+                self._sizes[which] = kept.matrix.size
+            while self._total > self._most and len(self._kept) > 1:
+                oldest, _ = self._kept.popitem(last=False)
+                self._total -= self._sizes.pop(oldest, 0)

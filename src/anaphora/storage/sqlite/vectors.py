@@ -89,7 +89,7 @@ class BlobVectors(VectorSearch):
         with self._matrix(scope, space) as matrix:
             found: Sequence[Found] = matrix.closest(vector, limit, agent=scope.agent, session=session)
         if self._matrices is not None:
-            self._matrices.trim()
+            self._matrices.measure(scope.tenant, scope.user, space.name)
         return found
 
     @contextmanager
