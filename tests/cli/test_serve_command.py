@@ -228,6 +228,7 @@ def test_a_worker_does_not_outlive_a_service_that_is_killed(home: Path) -> None:
     with serving(home, "--no-auth", "--user", "ann") as (process, _, _):
         until(lambda: len(workers_of(process)) == 1)
         (worker,) = workers_of(process)
+        assert is_there(worker)
         process.kill()
         until(lambda: not is_there(worker))
 

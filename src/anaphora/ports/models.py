@@ -76,6 +76,8 @@ class EmbedderProfile:
     even_width: float = 0.04
     #: texts that are best given at once: what takes about a tenth of a second, or goes into one request
     at_once: int = 8
+    #: whether `embed_query(text)` is what `embed` makes of `query_prefix + text`: then one call does for both
+    alike: bool = False
 
     @property
     def scale(self) -> Scale:

@@ -205,13 +205,30 @@ async def _usable(embedder: Embedder, query: str, words: QueryWords) -> tuple[fl
 async def _vector(embedder: Embedder, query: str, words: QueryWords) -> tuple[float, ...]:
     """What the question means: halfway between all of it, embedded like a message, and its telling words, no names.
 
-    Both are computed at once: who asks waits for one answer of a distant embedder, not for two.
+    Both are computed at once, where it can be by one call: who asks waits for one answer, not for two.
 
     Raises:
         ModelError: the embedder failed, or answered with what is no vector of its space.
 
     """
-    telling = " ".join((*words.topic, *words.trigrams[::3]))
+    telling = " ".join((*words.topic, *words.trigrams[::3])) or query
+    made = await (_in_one_call if embedder.profile.alike else _in_two_calls)(embedder, query, telling)
+    space = space_of(embedder)
+    try:
+        whole, short = (space.unit(vector) for vector in made)
+    except InvalidInput as error:
+        raise ModelOutputInvalid("out_of_range", str(error)) from None
+    middle = [one + other for one, other in zip(whole, short, strict=True)]
+    length = math.hypot(*middle)
+    return tuple(value / length for value in middle) if length else short
+
+
+async def _in_one_call(embedder: Embedder, query: str, telling: str) -> Sequence[Sequence[float]]:
+    both = [query, embedder.profile.query_prefix + telling]
+    return await anyio.to_thread.run_sync(embedder.embed, both, abandon_on_cancel=True)
+
+
+async def _in_two_calls(embedder: Embedder, query: str, telling: str) -> Sequence[Sequence[float]]:
     made: dict[str, Sequence[float]] = {}
 
     async def make(name: str, ask: Callable[[], Sequence[float]]) -> None:
@@ -220,17 +237,10 @@ async def _vector(embedder: Embedder, query: str, words: QueryWords) -> tuple[fl
     try:
         async with anyio.create_task_group() as group:
             group.start_soon(make, "whole", lambda: embedder.embed([query])[0])
-            group.start_soon(make, "short", lambda: embedder.embed_query(telling or query))
+            group.start_soon(make, "short", lambda: embedder.embed_query(telling))
     except ExceptionGroup as failed:
         raise failed.exceptions[0] from None
-    space = space_of(embedder)
-    try:
-        whole, short = space.unit(made["whole"]), space.unit(made["short"])
-    except InvalidInput as error:
-        raise ModelOutputInvalid("out_of_range", str(error)) from None
-    middle = [one + other for one, other in zip(whole, short, strict=True)]
-    length = math.hypot(*middle)
-    return tuple(value / length for value in middle) if length else short
+    return made["whole"], made["short"]
 
 
 def _part(texts: Sequence[str], part: int) -> str:

@@ -161,7 +161,13 @@ class RemoteEmbedder:
             provider.client.max_retries = 0
         anybodys = base_url is not None or isinstance(built, OpenAIEmbeddingModel)
         place = _place(built.base_url) if anybodys else ""
-        known = replace(profile, id=f"{name}{f'/{dimensions}' if dimensions else ''}{place}", at_once=TEXTS_AT_A_TIME)
+        known = replace(
+            profile,
+            id=f"{name}{f'/{dimensions}' if dimensions else ''}{place}",
+            at_once=TEXTS_AT_A_TIME,
+            # other providers are told which of them are questions
+            alike=isinstance(built, OpenAIEmbeddingModel),
+        )
         return cls(built, provider, known, dimensions=dimensions, timeout=timeout, key=api_key)
 
     @property
