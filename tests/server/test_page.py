@@ -301,3 +301,19 @@ def test_a_plot_has_room_for_its_lines(top: int) -> None:
     assert drawn.rows[-1][1] >= top
     assert drawn.rows[-1][1] <= max(4, 4 * top)
     assert WIDTH == 1000
+
+
+async def test_the_timeline_goes_on_with_older_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("anaphora.server.page.sessions._MANY", 2)
+    async with served(tmp_path) as service, browsing(service, "ann") as ann:
+        for name in ("one-a", "two-b", "three-c"):
+            await service.memory.session(user="ann", session=name, tenant="t").add("user", "Hello.")
+        page = await ann.page("/sessions")
+        assert [name in page for name in ("one-a", "two-b", "three-c")] == [False, True, True]
+        older = re.search(r'href="(/sessions\?before=[^"]+)">Older ones', page)
+        assert older is not None
+        page = await ann.page(older[1])
+        assert [name in page for name in ("one-a", "two-b", "three-c")] == [True, False, False]
+        assert "Older ones" not in page
+        assert 'href="/sessions">Last used ones' in page
+        await ann.page(f"/sessions?before={uuid4()}", status=404)

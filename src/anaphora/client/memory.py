@@ -192,10 +192,16 @@ class Client(RemoteListening, RemoteResting, Memory):
         return self.session(user=key.user, session=key.session, agent=key.agent, tenant=key.tenant, **options)
 
     async def sessions(
-        self, *, user: str | None = None, agent: str | None = None, tenant: str | None = None, limit: int = 50
+        self,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        tenant: str | None = None,
+        limit: int = 50,
+        before: UUID | None = None,
     ) -> Sequence[SessionRow]:
-        """Sessions of the user, or of the one whose key there is, the last used first."""
-        params = {"agent": agent, "limit": limit}
+        """Sessions of the user, or of the one whose key there is, the last used first; `before` as in `Memory`."""
+        params = {"agent": agent, "limit": limit, "before": before}
         return await self._wire.ask(_ROWS, "GET", "sessions", who=Who(user=user, tenant=tenant), params=params)
 
     async def search(

@@ -203,11 +203,30 @@ class Memory(Listening, Resting):
         return self.session(user=key.user, session=key.session, agent=key.agent, tenant=key.tenant, **options)
 
     async def sessions(
-        self, *, user: str | None = None, agent: str | None = None, tenant: str | None = None, limit: int = 50
+        self,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        tenant: str | None = None,
+        limit: int = 50,
+        before: UUID | None = None,
     ) -> Sequence[SessionRow]:
-        """Sessions, the last used first."""
+        """Sessions, the last used first.
+
+        Args:
+            user: only theirs.
+            agent: only conversations with this agent.
+            tenant: None = the configured default.
+            limit: 1 to 1000.
+            before: those behind the one with this id (`SessionRow.id`), for the next page.
+
+        Raises:
+            InvalidInput: a limit out of range, or a name that cannot be.
+            NotFound: `before` is no session of the user.
+
+        """
         return await self._services.sessions.list(
-            tenant_of(self._services, tenant), user=user, agent=agent, limit=limit
+            tenant_of(self._services, tenant), user=user, agent=agent, limit=limit, before=before
         )
 
     async def search(

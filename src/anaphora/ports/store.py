@@ -81,9 +81,15 @@ class Sessions(Expiry, Protocol):
         ...
 
     def list(
-        self, tenant: str, *, user: str | None = None, agent: str | None = None, limit: int = 50
+        self,
+        tenant: str,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        limit: int = 50,
+        before: SessionRow | None = None,
     ) -> Sequence[SessionRow]:
-        """The newest first, by last activity."""
+        """The newest first, by last activity; with `before`, those that come behind that one."""
         ...
 
     def set_ended(self, tenant: str, session_id: UUID, *, ended_at: datetime | None) -> None:

@@ -37,14 +37,31 @@ class Sessions:
     failpoint: Failpoint
 
     async def list(
-        self, tenant: str, *, user: str | None = None, agent: str | None = None, limit: int = 50
+        self,
+        tenant: str,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        limit: int = 50,
+        before: UUID | None = None,
     ) -> Sequence[SessionRow]:
-        """Sessions, the last used first."""
+        """Sessions, the last used first; with `before`, those that come behind the one with that id.
+
+        Raises:
+            InvalidInput: a limit out of range, or a name that cannot be.
+            NotFound: `before` is no session of the user.
+
+        """
         check_limit(limit)
         check_names(tenant=tenant, user=user, agent=agent)
-        return await self.store.read(
-            tenant, lambda unit: unit.sessions.list(tenant, user=user, agent=agent, limit=limit)
-        )
+
+        def read(unit: Unit) -> Sequence[SessionRow]:
+            last = None if before is None else unit.sessions.get(tenant, before)
+            if before is not None and (last is None or user not in (None, last.key.user)):
+                raise NotFound(f"there is no session {before} to go on behind: begin with the last used ones again")
+            return unit.sessions.list(tenant, user=user, agent=agent, limit=limit, before=last)
+
+        return await self.store.read(tenant, read)
 
     async def find(self, key: SessionKey) -> SessionRow | None:
         """The session, or None if nothing was ever said in it."""

@@ -213,14 +213,23 @@ class SqlSessions(SqlExpiry):
         return 1 + max((int(name) for name in names if _NUMBER.fullmatch(name)), default=0)
 
     def list(
-        self, tenant: str, *, user: str | None = None, agent: str | None = None, limit: int = 50
+        self,
+        tenant: str,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        limit: int = 50,
+        before: SessionRow | None = None,
     ) -> Sequence[SessionRow]:
-        """The newest first, by last activity."""
+        """The newest first, by last activity; with `before`, those that come behind that one."""
         query = sa.select(*SESSION_COLUMNS).where(sessions.c.tenant_id == tenant, sessions.c.expired_at.is_(None))
         if user is not None:
             query = query.where(sessions.c.user_id == user)
         if agent is not None:
             query = query.where(sessions.c.agent_id == agent)
+        if before is not None:
+            last, uid = sessions.c.updated_at, sessions.c.id
+            query = query.where(last <= before.updated_at, sa.or_(last < before.updated_at, uid < before.id))
         query = query.order_by(sessions.c.updated_at.desc(), sessions.c.id.desc()).limit(limit)
         return [session_row(row) for row in self._connection.execute(query)]
 

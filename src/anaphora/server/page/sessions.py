@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 from typing import Annotated, Final
+from uuid import UUID
 
 from fastapi import Path, Query
 from starlette.responses import Response
@@ -30,9 +31,9 @@ Number = Annotated[int, Path(ge=0, le=MOST)]
 
 
 @router.get("/sessions")
-async def sessions_page(visit: Reading) -> Response:
+async def sessions_page(visit: Reading, before: UUID | None = None) -> Response:
     """The timeline, by days of last use."""
-    found = await visit.memory.sessions(limit=_MANY, **visit.whose)
+    found = await visit.memory.sessions(limit=_MANY, before=before, **visit.whose)
     topics = await visit.memory.topics.list(limit=MAX_LIMIT, **visit.whose)
     by_session: dict[SessionKey, list[Segment]] = {}
     for segment in reversed(topics):
@@ -45,7 +46,8 @@ async def sessions_page(visit: Reading) -> Response:
         topics=by_session,
         agent=visit.memory.settings.agent,
         talks=visit.memory.talker() is not None,
-        whole=len(found) < _MANY,
+        newest=before is None,
+        older=found[-1].id if len(found) == _MANY else None,
     )
 
 

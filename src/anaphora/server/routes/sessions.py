@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Annotated
+from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from pydantic import ConfigDict, Field
 
 from anaphora.ports.rows import SessionRow
@@ -35,10 +36,16 @@ class Rebuild(Body):
 
 @router.get("")
 async def list_sessions(
-    memory: Remembered, principal: Reader, agent: Agent = None, limit: Limit = 50
+    memory: Remembered,
+    principal: Reader,
+    agent: Agent = None,
+    limit: Limit = 50,
+    before: Annotated[UUID | None, Query(description="Those behind the session with this `id`.")] = None,
 ) -> Sequence[SessionRow]:
     """Your sessions, the last used first."""
-    return await memory.sessions(user=principal.person, agent=agent, tenant=principal.tenant, limit=limit)
+    return await memory.sessions(
+        user=principal.person, agent=agent, tenant=principal.tenant, limit=limit, before=before
+    )
 
 
 @router.post("", status_code=HTTPStatus.CREATED)

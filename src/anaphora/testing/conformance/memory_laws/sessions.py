@@ -72,6 +72,21 @@ class SessionLaws(MemoryLaws):
             with pytest.raises(NotFound):
                 await memory.receipt(uuid4())
 
+    async def test_sessions_are_listed_page_by_page_by_their_own_user(self, tmp_path: Path) -> None:
+        """I11: somebody else's session, or one that is gone, is no place to go on from, and that is said."""
+        async with self.opened(tmp_path) as memory:
+            for name in ("a", "b", "c"):
+                await memory.session(user="u", session=name).add("user", "Hello.")
+            await memory.session(user="v", session="d").add("user", "Hello.")
+            (other,) = await memory.sessions(user="v")
+            newest, *rest = await memory.sessions(user="u")
+            assert await memory.sessions(user="u", limit=1) == [newest]
+            assert await memory.sessions(user="u", before=newest.id) == rest
+            assert await memory.sessions(user="u", before=rest[-1].id) == []
+            for unknown in (other.id, uuid4()):
+                with pytest.raises(NotFound):
+                    await memory.sessions(user="u", before=unknown)
+
     async def test_new_sessions_are_numbered_by_user_and_agent(self, tmp_path: Path) -> None:
         """I4: everybody counts for themselves."""
         async with self.opened(tmp_path) as memory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -44,6 +45,13 @@ async def listed(store: Store, *, user: str | None = None, agent: str | None = N
     """The names of a tenant's sessions, in the order in which they are listed."""
     rows = await store.read(TENANT, lambda unit: unit.sessions.list(TENANT, user=user, agent=agent, limit=limit))
     return [row.key.session for row in rows]
+
+
+async def page(
+    store: Store, user: str | None, *, limit: int = 50, before: SessionRow | None = None
+) -> Sequence[SessionRow]:
+    """A page of a list."""
+    return await store.read(TENANT, lambda unit: unit.sessions.list(TENANT, user=user, limit=limit, before=before))
 
 
 def found(unit: Unit, key: SessionKey) -> SessionRow | None:
@@ -135,6 +143,20 @@ class SessionLaws(StoreLaws):
             await store.append(append("b", key=key_of(session="one"), now=after(9)))
             assert await listed(store) == ["one", "three", "two"]
             assert await listed(store, limit=2) == ["one", "three"]
+
+    async def test_pages_of_sessions_meet_without_a_gap(self, tmp_path: Path) -> None:
+        """Also where several were last used at the same moment; and each page is of whom the list is."""
+        async with self.opened(tmp_path) as store:
+            for at, name in enumerate(("a", "b", "c", "d", "e", "f")):
+                for user in ("alice", "bob"):
+                    await store.append(append("a", key=key_of(user, name), now=after(at // 3)))
+            for whose in ("alice", None):
+                whole = await page(store, whose)
+                pages: list[SessionRow] = []
+                for _ in range(0, len(whole), 2):
+                    pages += await page(store, whose, limit=2, before=pages[-1] if pages else None)
+                assert pages == list(whole)
+                assert not await page(store, whose, before=pages[-1])
 
     async def test_a_list_of_sessions_can_be_narrowed_and_never_leaves_its_tenant(self, tmp_path: Path) -> None:
         """I11: a list is of one tenant; of one user or agent if that is said."""
