@@ -83,7 +83,11 @@ def serve(
 
 
 def serve_to(settings: Settings, user: str) -> None:
-    """Serve one person on this machine alone, on the configured port, or another if that is taken."""
+    """Serve one person on this machine alone, on the configured port, or another if that is taken.
+
+    The worker is inside: another process would not know these settings.
+    """
+    settings = settings.model_copy(update={"server": settings.server.model_copy(update={"worker": "inside"})})
     try:
         opened = listening("127.0.0.1", settings.server.port)
     except OSError:
