@@ -174,9 +174,9 @@ def write_chats(folder: Path) -> None:
             lines.write(json.dumps({"session": f"s{session}", "messages": said}) + "\n")
 
 
-def test_every_failpoint_of_the_package_is_in_the_plan() -> None:
-    """A new one: say there by which command it is reached."""
-    assert failpoints() == sorted(PLAN)
+def test_the_plan_names_failpoints_of_the_package() -> None:
+    """That every other one has its cases elsewhere is asked by test_failpoint_names."""
+    assert set(PLAN) <= set(failpoints())
 
 
 @pytest.mark.sqlite_only("on a server there are fewer cases, by the next test")

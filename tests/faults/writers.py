@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import resource
 import shutil
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +24,8 @@ VISIT = 3
 FULL = 5
 _PAUSE = 0.005
 LARGE = "x" * 1_000_000
+#: M_ARENA_MAX of mallopt(3)
+_ARENAS = -8
 
 
 async def go_on(told: Told) -> None:
@@ -141,8 +144,17 @@ async def crammed(told: Told) -> None:
         shutil.copytree(folder, Path(told.keep) / "room")
 
 
+def _all_there_is(size: int) -> Iterator[bytearray]:
+    """Blocks of this size, until there are none: what was freed before can be had again, whatever the limit."""
+    with suppress(MemoryError):
+        while True:
+            yield bytearray(size)
+
+
 async def starved(told: Told) -> None:
     """Append large messages with too little memory, then with enough; without a worker."""
+    # else each thread takes what it needs from a reserve of its own, which counts as taken already
+    ctypes.CDLL(None).mallopt(_ARENAS, 1)
     async with memory_of(told, worker=False) as memory:
         chat = memory.session(user="u", session="s")
         await chat.add("user", LARGE)  # so that all threads are there
@@ -150,12 +162,14 @@ async def starved(told: Told) -> None:
         before = resource.getrlimit(resource.RLIMIT_AS)
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MIB // 2, before[1]))
+        held = list(_all_there_is(MIB // 2))
         refused = 0
         while refused < FULL:
             try:
                 await chat.add("user", LARGE)
             except (MemoryError, StoreError):
                 refused += 1
+        held.clear()
         resource.setrlimit(resource.RLIMIT_AS, before)
         kept = [message.seq for message in await chat.messages()]
         assert kept == [0], f"refused, and yet there: {kept}"
