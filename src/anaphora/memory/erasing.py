@@ -1,14 +1,80 @@
-"""What a caller of the public API wants erased."""
+"""The part of a memory that erases, and what its callers want erased."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
-from anaphora.domain.erasure import ErasureKind, Target
+from anaphora.bootstrap import Services
+from anaphora.domain.erasure import Erasure, ErasureKind, ErasureReport, Target
 from anaphora.errors import InvalidInput
+from anaphora.memory.access import KeysView
+from anaphora.memory.scope import tenant_of
 
 #: a message by its number in the session that is named, or by its id; as text, too
 Which = int | UUID | str
+
+
+class Erasing:
+    """Erasing for good, and the account of it."""
+
+    _services: Services
+    keys: KeysView
+
+    async def erase(
+        self,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        message: int | UUID | str | None = None,
+        fact: UUID | str | None = None,
+        source: str | None = None,
+        dry_run: bool = False,
+        asked_by: str = "library",
+        tenant: str | None = None,
+    ) -> ErasureReport:
+        """Erase for good: rows, everything made of them, index entries, vectors, what waits to be done, and the file.
+
+        What depends on the erased part alone goes with it; what does not is kept or made anew without it. A tombstone
+        of keyed hashes keeps it from being imported, restored or learned again.
+
+        Args:
+            user: alone: everything of this user, with every agent.
+            agent: of the session; None = the configured default.
+            session: with `user`: this session.
+            message: with `user` and `session` its number there, or its id; with `user`, only theirs.
+            fact: a fact by its id; with `user`, only theirs.
+            source: what came from there: as messages name it ("import:openai"), or "agent:NAME"; with `user`, theirs.
+            dry_run: change nothing, only say what would go.
+            asked_by: who wanted it, for the account that is kept (`erasures`).
+            tenant: None = the configured default.
+
+        Raises:
+            InvalidInput: nothing, or more than one thing is named.
+            NotFound: there is no such session, message or fact.
+            StoreError: the database failed: erase again, or let a worker run, and it goes on there.
+
+        """
+        target = target_of(
+            user=user,
+            agent=self._services.settings.agent if agent is None else agent,
+            session=session,
+            message=message,
+            fact=fact,
+            source=source,
+        )
+        whose = tenant_of(self._services, tenant)
+        if dry_run:
+            return await self._services.erase.plan(whose, target)
+        try:
+            return await self._services.erase.erase(whose, target, asked_by=asked_by)
+        finally:
+            self.keys.generation += 1
+
+    async def erasures(self, *, limit: int = 50, tenant: str | None = None) -> Sequence[Erasure]:
+        """The account of erasures, newest first: who asked, when, and how much went; of what, only a keyed hash."""
+        return await self._services.erase.list(tenant_of(self._services, tenant), limit=limit)
 
 
 def target_of(

@@ -12,14 +12,13 @@ from uuid import UUID
 import anyio
 
 from anaphora.bootstrap import Overrides, Services, open_services
-from anaphora.domain.erasure import Erasure, ErasureReport
 from anaphora.domain.figures import Figures
 from anaphora.domain.keys import SessionKey
 from anaphora.domain.messages import ReceiptState
 from anaphora.domain.search import SearchResult
 from anaphora.errors import InvalidInput
 from anaphora.memory.access import AuditView, KeysView
-from anaphora.memory.erasing import target_of
+from anaphora.memory.erasing import Erasing
 from anaphora.memory.facts import FactsView, SubjectsView
 from anaphora.memory.jobs import JobsView
 from anaphora.memory.knowledge import KnowledgeView
@@ -42,7 +41,7 @@ from anaphora.settings import Settings, load
 GRACE = 4.0
 
 
-class Memory(Listening, Resting):
+class Memory(Listening, Resting, Erasing):
     """Everything that one database remembers. Open it with `Memory.open`."""
 
     def __init__(self, services: Services) -> None:
@@ -324,61 +323,6 @@ class Memory(Listening, Resting):
         """
         async with source_of(source) as found:
             return await self._services.restore.restore(found, tenant=tenant_of(self._services, tenant), user=user)
-
-    async def erase(
-        self,
-        *,
-        user: str | None = None,
-        agent: str | None = None,
-        session: str | None = None,
-        message: int | UUID | str | None = None,
-        fact: UUID | str | None = None,
-        source: str | None = None,
-        dry_run: bool = False,
-        asked_by: str = "library",
-        tenant: str | None = None,
-    ) -> ErasureReport:
-        """Erase for good: rows, everything made of them, index entries, vectors, what waits to be done, and the file.
-
-        What depends on the erased part alone goes with it; what does not is kept or made anew without it. A tombstone
-        of keyed hashes keeps it from being imported, restored or learned again.
-
-        Args:
-            user: alone: everything of this user, with every agent.
-            agent: of the session; None = the configured default.
-            session: with `user`: this session.
-            message: with `user` and `session` its number there, or its id; with `user`, only theirs.
-            fact: a fact by its id; with `user`, only theirs.
-            source: what came from there: as messages name it ("import:openai"), or "agent:NAME"; with `user`, theirs.
-            dry_run: change nothing, only say what would go.
-            asked_by: who wanted it, for the account that is kept (`erasures`).
-            tenant: None = the configured default.
-
-        Raises:
-            InvalidInput: nothing, or more than one thing is named.
-            NotFound: there is no such session, message or fact.
-            StoreError: the database failed: erase again, or let a worker run, and it goes on there.
-
-        """
-        target = target_of(
-            user=user,
-            agent=self._services.settings.agent if agent is None else agent,
-            session=session,
-            message=message,
-            fact=fact,
-            source=source,
-        )
-        whose = tenant_of(self._services, tenant)
-        if dry_run:
-            return await self._services.erase.plan(whose, target)
-        try:
-            return await self._services.erase.erase(whose, target, asked_by=asked_by)
-        finally:
-            self.keys.generation += 1
-
-    async def erasures(self, *, limit: int = 50, tenant: str | None = None) -> Sequence[Erasure]:
-        """The account of erasures, newest first: who asked, when, and how much went; of what, only a keyed hash."""
-        return await self._services.erase.list(tenant_of(self._services, tenant), limit=limit)
 
     def talker(self, agent: str | None = None) -> Talker | None:
         """The chat model that answers for an agent, and how it is asked; None: none is configured.

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from anaphora.domain.figures import Figures
 from anaphora.domain.jobs import JobKind
-from anaphora.domain.keys import SeqRange, SessionKey
+from anaphora.domain.keys import SeqRange
 from anaphora.domain.messages import Message, Receipt
 from anaphora.domain.plans import State
 from anaphora.domain.summaries import Summary
@@ -23,9 +23,9 @@ from anaphora.ports.history import History
 from anaphora.ports.jobs import Jobs
 from anaphora.ports.notepads import Notepads
 from anaphora.ports.pauses import Pauses
-from anaphora.ports.retention import Expiry
 from anaphora.ports.rows import Append, Head, SessionRow, StoredReceipt
 from anaphora.ports.search import Embedding, Lookup, VectorIndex, WordIndex
+from anaphora.ports.sessions import Sessions
 from anaphora.ports.topics import Topics
 
 if TYPE_CHECKING:
@@ -52,52 +52,6 @@ class Schedule(Protocol):
 
     def run_at(self, row: SessionRow, position: int, now: datetime) -> datetime | None:
         """When to read what is behind the reader's position: now, or when nothing more was said for a while."""
-        ...
-
-
-class Sessions(Expiry, Protocol):
-    """Sessions of one tenant at a time; every method takes the whole key or the tenant."""
-
-    def find(self, key: SessionKey, *, hidden: bool = False) -> SessionRow | None:
-        """The session, or None; one that is out of sight is none, unless it is looked for too (`hidden`)."""
-        ...
-
-    def get(self, tenant: str, session_id: UUID) -> SessionRow | None:
-        """The session with this id in this tenant, or None."""
-        ...
-
-    def lock(self, key: SessionKey) -> SessionRow | None:
-        """The session, or None; nobody else changes it until the end of the transaction."""
-        ...
-
-    def create(
-        self, key: SessionKey, *, session_id: UUID, strategy: str | None, subject: str | None, now: datetime
-    ) -> SessionRow:
-        """The session, made if it is not there."""
-        ...
-
-    def next_number(self, tenant: str, user: str, agent: str) -> int:
-        """One more than the highest session name of this user and agent that is a number."""
-        ...
-
-    def list(
-        self,
-        tenant: str,
-        *,
-        user: str | None = None,
-        agent: str | None = None,
-        limit: int = 50,
-        before: SessionRow | None = None,
-    ) -> Sequence[SessionRow]:
-        """The newest first, by last activity; with `before`, those that come behind that one."""
-        ...
-
-    def set_ended(self, tenant: str, session_id: UUID, *, ended_at: datetime | None) -> None:
-        """Mark as ended, or open again."""
-        ...
-
-    def reset(self, tenant: str, session_id: UUID, *, now: datetime) -> int:
-        """Delete every message and everything derived, raise the epoch; how many messages went."""
         ...
 
 

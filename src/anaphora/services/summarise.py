@@ -23,9 +23,9 @@ from anaphora.ports.store import Store, Unit
 from anaphora.ports.strategies import Compaction
 from anaphora.rules import points as rule
 from anaphora.rules.batching import batch_stop, got_no_use
+from anaphora.rules.drafted import points_of
 from anaphora.rules.retention import Retention
 from anaphora.rules.structured import carried, checked_structure
-from anaphora.rules.validity import MAX_OVERSIZE, checked_statements, checked_text
 from anaphora.services import summary_events as events
 from anaphora.services.archiving import Archive, Archiving, Compressed
 from anaphora.services.extract import Extract, Reading, Result
@@ -235,34 +235,9 @@ class Summarise:
     def _points(
         self, assignment: Assignment, draft: SummaryDraft, *, last: bool
     ) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
-        """The points of the new version: validated, merged as planned, within the size; and all that are new.
-
-        A merged statement far beyond its size is not usable; at the last attempt only the statement is not, and the
-        oldest points give way instead.
-        """
-        plan, count = assignment.plan, self.counter.count
-        kept = self._kept(assignment)
-        share = rule.shares(kept, plan.max_tokens)
-        statements = checked_statements(
-            draft.statements,
-            plan.read,
-            deleted=assignment.row.deleted,
-            echoes=draft.echoes,
-            max_chars=MAX_OVERSIZE * 6 * plan.max_tokens,
-        )
-        fresh = rule.place(statements, plan.read, method=draft.method, count=count)
-        if draft.keep is not None:
-            everything = rule.keep_only((*kept, *fresh), {*draft.keep, *range(len(kept), len(kept) + len(fresh))})
-        elif share.merge and draft.merged is not None:
-            text = checked_text(draft.merged, echoes=draft.echoes)
-            fits = count(text) <= 2 * share.merged
-            if not (fits or last):
-                raise ModelOutputInvalid("too_long", f"a merged statement of {count(text)} tokens")
-            merged = rule.merge(kept[: share.merge], text, method=draft.method, count=count)
-            everything = (merged, *kept[share.merge :], *fresh) if fits else (*kept, *fresh)
-        else:
-            everything = (*kept, *fresh)
-        return rule.fit(everything, plan.max_tokens, count=count, new_from=plan.read.start), fresh
+        """The points of the new version, and those that are new."""
+        kept, deleted = self._kept(assignment), assignment.row.deleted
+        return points_of(draft, kept, assignment.plan, deleted=deleted, count=self.counter.count, last=last)
 
     def _made(
         self,
