@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import HTTPError
@@ -18,6 +18,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 from tests.cli.conftest import Run
+from tests.processes import lives, until
 
 from anaphora.server.connections import MOST_HEAD
 
@@ -175,21 +176,6 @@ def workers_of(process: subprocess.Popen[str]) -> list[int]:
     return [int(child) for child in children.split()]
 
 
-def until(holds: Callable[[], bool], *, seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it never came about"
-        time.sleep(0.05)
-
-
-def is_there(pid: int) -> bool:
-    stat = Path(f"/proc/{pid}/stat")
-    try:
-        return stat.read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
 def is_summarised(port: int) -> bool:
     """Whether there is a version of the session's summary by now."""
     return ask(port, "/v1/sessions/s1/summaries")[1] != "[]"
@@ -206,7 +192,7 @@ def test_a_worker_beside_it_summarises_and_goes_when_it_goes(home: Path) -> None
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=20)
         assert process.returncode == 0
-        assert not is_there(worker)
+        assert not lives(worker)
         assert {json.loads(line)["event"] for line in err.splitlines()} == {"request"}
 
 
@@ -226,11 +212,11 @@ def test_a_worker_that_dies_is_started_again_and_the_log_says_so(home: Path) -> 
 
 def test_a_worker_does_not_outlive_a_service_that_is_killed(home: Path) -> None:
     with serving(home, "--no-auth", "--user", "ann") as (process, _, _):
-        until(lambda: len(workers_of(process)) == 1)
+        until(lambda: [lives(worker) for worker in workers_of(process)] == [True])
         (worker,) = workers_of(process)
-        assert is_there(worker)
         process.kill()
-        until(lambda: not is_there(worker))
+        until(lambda: not lives(worker))
+        assert not lives(worker)
 
 
 @pytest.mark.parametrize("how", ["none", "inside"])
@@ -242,3 +228,10 @@ def test_it_starts_no_process_where_none_is_wanted(home: Path, monkeypatch: pyte
         if how == "inside":
             until(lambda: is_summarised(port))
         assert workers_of(process) == []
+
+
+@pytest.mark.parametrize(("words", "says"), [((), "a pipe"), (("--once",), "--once"), (("--drain",), "--drain")])
+def test_a_worker_is_attached_to_a_pipe_and_works_until_it_ends(run: Run, words: tuple[str, ...], says: str) -> None:
+    assert run("migrate").code == 0
+    done = run("worker", "--attached", *words)
+    assert (done.code, says in done.complaint) == (2, True)

@@ -16,6 +16,7 @@ import pytest
 from tests.faults.laws import check_sound, check_whole, log_of
 from tests.faults.nursery import Child, Nursery
 from tests.faults.places import Place, rows
+from tests.processes import until
 
 from anaphora.testing.faults import Fault, SlowDrip, Timeout
 from anaphora.testing.model_server import ScriptedModelServer
@@ -170,7 +171,7 @@ def test_a_worker_that_is_told_to_end_gives_back_what_it_has_not_done(
     child = command(path, fault, model=model)
     loader = nursery.start("application", db=str(path), lease=HELD, worker=False)
     loader.wait_for("open")
-    wait_until(lambda: child.errors().count(": done") >= 3)
+    until(lambda: child.errors().count(": done") >= 3)
     code, seconds = told_to_end(nursery, child, number)
     loader.signal(signal.SIGTERM)
     assert nursery.reap(loader) == 0
@@ -195,7 +196,7 @@ def test_a_process_whose_model_hangs_is_gone_in_time_and_nobody_waits_for_its_le
     path = new()
     if program == "worker":
         child = command(path, Timeout())
-        wait_until(lambda: len(server.requests) == 3)
+        until(lambda: len(server.requests) == 3)
     else:
         child = nursery.start(program, db=str(path), lease=HELD, model="hanging")
         child.wait_for("asked")
@@ -222,7 +223,7 @@ def test_an_import_that_is_interrupted_keeps_what_is_in_and_goes_on_when_it_is_r
     chats.write_text(json.dumps({"session": "s", "messages": said}) + "\n", encoding="utf-8")
     told: dict[str, Any] = {"db": str(path), "words": ["import", str(chats), "--user", "u"]}
     child = nursery.start("anaphora", **told)
-    wait_until(lambda: count_of(path) > 0)
+    until(lambda: count_of(path) > 0)
     code, seconds = told_to_end(nursery, child, number)
     assert code == expected
     assert child.errors() == ""
@@ -242,11 +243,3 @@ def count_of(path: Place) -> int:
             return 0
     ((count,),) = rows(path, "select count(*) from messages")
     return int(count)
-
-
-def wait_until(happened: Callable[[], bool], *, timeout: float = 20.0) -> None:
-    """Return when it has happened."""
-    deadline = time.monotonic() + timeout
-    while not happened():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.005)

@@ -15,7 +15,6 @@ from typing import Any
 import anyio
 import pytest
 
-from anaphora import Memory
 from anaphora.domain.vectors import Space
 from anaphora.errors import ConfigError, ModelError, ModelOutputInvalid, ModelRefused, ModelUnavailable
 from anaphora.models.embedders.profiles import GENERIC
@@ -209,25 +208,6 @@ def test_a_question_has_its_prefix_and_a_passage_has_none(server: ScriptedModelS
     embedder.embed(["dogs"])
     assert [request.texts for request in server.embeddings.requests] == [("query: dogs",), ("dogs",)]
     embedder.close()
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize("prefix", ["", "query: "])
-async def test_what_a_search_asks_is_one_request_and_what_two_would_answer(
-    server: ScriptedModelServer, prefix: str
-) -> None:
-    embedder = RemoteEmbedder.from_name(NAME, base_url=server.base_url, profile=replace(GENERIC, query_prefix=prefix))
-    assert embedder.profile.alike
-    question = "Which number does Anna's locker have?"
-    async with Memory.open(":memory:", embedder=embedder, worker=False) as memory:
-        embedder.embed(["dogs"])
-        before = len(server.embeddings.requests)
-        await memory.search(question, user="ann")
-        (request,) = server.embeddings.requests[before:]
-        whole, telling = request.texts
-        assert (whole, telling.startswith(prefix)) == (question, True)
-        one, other = embedder.embed([question]), embedder.embed_query(telling.removeprefix(prefix))
-        assert embedder.embed([whole, telling]) == [*one, other]
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\ud800 half a pair", "x" * 1_000_000, "\0"])

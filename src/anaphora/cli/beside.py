@@ -46,13 +46,13 @@ class Beside:
         pause = _PAUSE
         while not self._ending.is_set():
             began = time.monotonic()
-            code = await self._work()
+            why = await self._work()
             if self._ending.is_set():
                 return
             young = time.monotonic() - began < _LONGEST_PAUSE
             pause = min(2 * pause, _LONGEST_PAUSE) if young else _PAUSE
-            text = "The worker ended with code %s: background work waits, another one starts in %.0f s"
-            log.warning(text, code, pause, extra={"event": "worker_ended", "code": code})
+            text = "The worker %s: background work waits, another one starts in %.0f s"
+            log.warning(text, why, pause, extra={"event": "worker_ended"})
             with anyio.move_on_after(pause):
                 await self._ending.wait()
 
@@ -71,8 +71,8 @@ class Beside:
         with suppress(ProcessLookupError):
             process.kill()
 
-    async def _work(self) -> int | None:
-        """One life of a worker; the code that it ended with."""
+    async def _work(self) -> str:
+        """One life of a worker; what became of it."""
         try:
             process = await anyio.open_process(
                 self.command,
@@ -84,12 +84,11 @@ class Beside:
                 start_new_session=True,
             )
         except OSError as error:
-            log.warning("No worker could be started: %s", error.strerror, extra={"event": "worker_not_started"})
-            return None
+            return f"could not be started ({error.strerror})"
         async with process:
             self._process = process
             try:
-                return await process.wait()
+                return f"ended with code {await process.wait()}"
             finally:
                 self._process = None
 

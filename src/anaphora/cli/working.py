@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Final
+from typing import IO, Annotated, Final
 
 import anyio
 import anyio.abc
@@ -62,6 +63,8 @@ def worker(
         raise InvalidInput(f"--concurrency must be between 1 and {_MAX_CONCURRENCY}")
     if attached and (once or drain):
         raise InvalidInput("--attached works until standard input ends: give neither --once nor --drain with it")
+    if attached and not _is_pipe(sys.stdin):
+        raise InvalidInput("--attached is for a process that starts a worker with a pipe as its standard input")
     settings = anyio.run(with_folder_and_models, settings_from(db))
     path = database(settings)
 
@@ -82,6 +85,15 @@ def worker(
     if drain and tally.waiting and not tally.told_to_stop:
         note(f"{plural(tally.waiting, 'job')} still waiting after {timeout:g} s: run it again later.")
         raise typer.Exit(1)
+
+
+def _is_pipe(stream: IO[str] | None) -> bool:
+    """Whether it ends when a process does."""
+    try:
+        mode = os.fstat(stream.fileno()).st_mode if stream is not None else 0
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 @contextmanager

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import asyncpg
 import pytest
-from tests.storage.postgres.users import asked, leave, lives, number, other_user, program, ready, until
+from tests.processes import lives, until
+from tests.storage.postgres.users import asked, leave, number, other_user, program, ready
 
 from anaphora.errors import AnaphoraError, ConfigError, MissingExtra, StoreError
 from anaphora.storage.postgres.embedded import Server, embedded

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import asyncpg
+from tests.processes import lives, until
 
 from anaphora.storage.postgres.embedded import Server
-from anaphora.storage.postgres.embedded.processes import command_of
 
 #: opens a folder and leaves it when its standard input ends; root becomes the user with the number, if one is given
 USER = """
@@ -49,11 +48,6 @@ def number(server: Server) -> int:
     return int((server.folder / "data" / "postmaster.pid").read_text(encoding="utf-8").splitlines()[0])
 
 
-def lives(pid: int) -> bool:
-    """Whether a process runs; one that only waits to be reaped does not."""
-    return command_of(pid) != ""
-
-
 @contextmanager
 def program(*words: str, **how: Any) -> Iterator[subprocess.Popen[str]]:
     """A process that runs until the end of the block at most."""
@@ -68,13 +62,6 @@ def program(*words: str, **how: Any) -> Iterator[subprocess.Popen[str]]:
 def other_user(folder: Path, *more: str) -> AbstractContextManager[subprocess.Popen[str]]:
     """Another process that uses the server of `folder`."""
     return program(sys.executable, "-c", USER, str(folder), *more)
-
-
-def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never came to hold"
-        time.sleep(0.01)
 
 
 def ready(process: subprocess.Popen[str]) -> None:
